@@ -1,0 +1,65 @@
+# What every target of the project is built with. Third-party headers are SYSTEM, so that only our
+# own code has to be clean under these warnings.
+add_library(mcpx_options INTERFACE)
+target_compile_features(mcpx_options INTERFACE cxx_std_20)
+target_include_directories(mcpx_options INTERFACE ${PROJECT_SOURCE_DIR}/internal)
+target_compile_options(mcpx_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+# One definition of Asio for all translation units (One Definition Rule), compiled once in `runtime`.
+target_compile_definitions(mcpx_options INTERFACE
+  BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_COROUTINE
+  MCPX_VERSION="${PROJECT_VERSION}")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 sees maybe-uninitialized members inside coroutine frames and optionals that are not.
+  target_compile_options(mcpx_options INTERFACE -Wno-maybe-uninitialized)
+endif()
+
+set(MCPX_SANITIZE "" CACHE STRING "address;undefined or thread")
+if(MCPX_SANITIZE)
+  string(REPLACE ";" "," _list "${MCPX_SANITIZE}")
+  target_compile_options(mcpx_options INTERFACE -fsanitize=${_list} -fno-omit-frame-pointer)
+  target_link_options(mcpx_options INTERFACE -fsanitize=${_list})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND MCPX_SANITIZE MATCHES "undefined")
+    # clang 14 cannot assemble coroutines under -fsanitize=function.
+    target_compile_options(mcpx_options INTERFACE -fno-sanitize=function)
+  endif()
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# mcpx_room(<name> SOURCES a.cpp ... DEPS room ... LINK third_party ...)
+# One STATIC library per room. DEPS are the rooms it may include (the lint in test/lint checks the
+# direction); a room without sources becomes an INTERFACE library.
+function(mcpx_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LINK" ${ARGN})
+  set(_target mcpx_${name})
+  if(ARG_SOURCES)
+    add_library(${_target} STATIC ${ARG_SOURCES})
+    set(_scope PUBLIC)
+  else()
+    add_library(${_target} INTERFACE)
+    set(_scope INTERFACE)
+  endif()
+  target_link_libraries(${_target} ${_scope} mcpx_options ${ARG_LINK})
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(${_target} ${_scope} mcpx_${dep})
+  endforeach()
+endfunction()
+
+# mcpx_test(<name> SOURCES a.cpp ... DEPS room ...): one Catch2 executable per room.
+function(mcpx_test name)
+  if(NOT MCPX_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES} $<TARGET_OBJECTS:mcpx_catch_main>)
+  target_link_libraries(test_${name} PRIVATE mcpx_options)
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/test)
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(test_${name} PRIVATE mcpx_${dep})
+  endforeach()
+  add_test(NAME unit.${name} COMMAND test_${name})
+endfunction()

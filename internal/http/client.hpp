@@ -1,0 +1,84 @@
+// The HTTP/1.1 client: a keep-alive pool per shard and origin.
+//
+// A pooled connection is only known dead on use, so a request that failed before any byte of its
+// answer on a reused connection is sent again once on a fresh one. Errors: http.dial (with the net
+// error inside), http.closed, http.timeout, http.bad_response, http.too_large.
+// Thread: the shard the Client was made for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/padded_buffer.hpp"
+#include "base/result.hpp"
+#include "http1/decoder.hpp"
+#include "http1/encode.hpp"
+#include "http1/message.hpp"
+#include "http1/sse.hpp"
+#include "runtime/cancel.hpp"
+#include "runtime/shard.hpp"
+
+namespace mcpx::http {
+
+struct Origin {
+  std::string host;
+  std::uint16_t port = 80;
+  std::string unix_path;  // when set, dialled instead of host and port
+};
+struct Url {
+  Origin origin;
+  std::string target = "/";
+};
+// "http://host[:port]/path" and "unix:/path/to/socket" (target "/"). https is refused with a
+// sentence saying that it is not there yet. Error: http.url.
+Result<Url> parse_url(std::string_view text);
+
+struct Request {
+  std::string_view method = "POST";
+  std::string_view target;
+  std::span<const http1::Field> fields;      // Host and Content-Length are added
+  std::span<const std::string_view> body;    // parts, sent in order
+  TimePoint deadline = kNever;               // of the whole exchange, or of the head of a stream
+  runtime::CancelSource* cancel = nullptr;   // closes the connection: http.cancelled
+};
+
+// An answer whose body may still be arriving. Destroying it before the end closes the connection.
+class Response {
+ public:
+  virtual ~Response() = default;
+  virtual const http1::ResponseHead& head() const = 0;
+  // The whole body.
+  virtual Task<Result<PaddedBuffer>> body() = 0;
+  // The next event of a text/event-stream body; nullopt at its end. Data is bounded by the limits.
+  virtual Task<Result<std::optional<http1::SseEvent>>> next_event(TimePoint deadline) = 0;
+  virtual void close() = 0;  // ends a pending next_event(): http.closed
+};
+
+class Client {
+ public:
+  struct Options {
+    http1::Limits limits;
+    std::size_t idle_connections = 32;
+    Milliseconds connect_timeout{10'000};
+    Milliseconds idle_timeout{60'000};
+  };
+  Client(runtime::Shard& shard, Origin origin, const Options& options);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  Task<Result<std::unique_ptr<Response>>> send(const Request& request);
+  void close();  // idle connections at once; exchanges in progress end with http.closed
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace mcpx::http

@@ -1,0 +1,98 @@
+// JSON as mcpx uses it: text that is validated once, then walked, spliced and written as text.
+//
+// A Raw is a span of valid JSON, trimmed of white space, inside a buffer somebody else keeps. No
+// payload is ever decoded into a tree and encoded again (design: Lossless). Pure. Thread: any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/padded_buffer.hpp"
+#include "base/result.hpp"
+
+namespace mcpx::json {
+
+using Raw = std::string_view;
+
+struct Limits {
+  std::size_t depth = 256;  // levels of arrays and objects
+};
+
+// Full validation of one document by RFC 8259, strict UTF-8 and depth included. Numbers that no
+// machine type holds (1e400, 40 digits) are valid; simdjson's DOM refuses them, so those documents
+// take a grammar-only path. Errors: json.syntax, json.utf8, json.depth, json.empty, with the byte
+// offset where it is known.
+Result<void> validate(const PaddedBuffer& text, const Limits& limits);
+
+enum class Kind { object, array, string, number, boolean, null };
+Kind kind_of(Raw value);
+inline bool is_object(Raw value) { return !value.empty() && value.front() == '{'; }
+inline bool is_array(Raw value) { return !value.empty() && value.front() == '['; }
+inline bool is_string(Raw value) { return !value.empty() && value.front() == '"'; }
+
+// --- Walking valid text. Behaviour on text that was not validated is bounded but unspecified.
+
+// Steps through the members of an object: `while (auto m = members.next())`.
+struct Member {
+  Raw key;    // with its quotes, as written
+  Raw value;
+  bool key_is(std::string_view text) const;  // compares the unescaped key
+};
+class Members {
+ public:
+  explicit Members(Raw object);
+  std::optional<Member> next();
+
+ private:
+  const char* at_;
+  const char* end_;
+};
+class Elements {
+ public:
+  explicit Elements(Raw array);
+  std::optional<Raw> next();
+
+ private:
+  const char* at_;
+  const char* end_;
+};
+
+// The first member of that (unescaped) name; nullopt when absent or not an object.
+std::optional<Raw> find(Raw object, std::string_view key);
+// find() along a path of keys.
+template <class... Keys>
+std::optional<Raw> find(Raw object, std::string_view key, Keys... rest) {
+  const auto inner = find(object, key);
+  return inner ? find(*inner, std::string_view(rest)...) : std::nullopt;
+}
+
+// The UTF-8 text of a string token; nullopt when it is not a string or holds a lone surrogate.
+std::optional<std::string> decode_string(Raw value);
+std::optional<std::string> find_string(Raw object, std::string_view key);
+std::optional<std::int64_t> as_integer(Raw value);  // an integer that fits; 1.0 counts as 1
+std::optional<bool> as_bool(Raw value);
+
+// --- Writing.
+
+void append_string(std::string& out, std::string_view utf8);  // with quotes, escaped
+std::string quoted(std::string_view utf8);
+
+// Object builds `{...}` member by member into a string it owns.
+class ObjectBuilder {
+ public:
+  ObjectBuilder() : out_("{") {}
+  ObjectBuilder& raw(std::string_view key, Raw value);
+  ObjectBuilder& string(std::string_view key, std::string_view value);
+  ObjectBuilder& integer(std::string_view key, std::int64_t value);
+  ObjectBuilder& boolean(std::string_view key, bool value);
+  std::string take();
+
+ private:
+  void key(std::string_view key);
+  std::string out_;
+};
+
+}  // namespace mcpx::json

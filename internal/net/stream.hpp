@@ -1,0 +1,47 @@
+// ByteStream: one connected stream of bytes (TCP, Unix socket, pipe), the only way mcpx reads and
+// writes a peer.
+//
+// One reader and one writer at a time, which may be different coroutines. Every operation ends by
+// its deadline, by close() or by the peer. Errors: net.closed, net.timeout, net.reset, net.error.
+// Thread: home shard only.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "runtime/task.hpp"
+
+namespace mcpx::net {
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+
+  // Reads at least one byte into `into`; 0 means the peer ended its side.
+  virtual Task<Result<std::size_t>> read_some(std::span<char> into) = 0;
+  // Writes all parts, gathered; the bytes must stay valid until it returns.
+  virtual Task<Result<void>> write(std::span<const std::string_view> parts) = 0;
+
+  // The next (or current) read or write must finish by then; kNever takes the bound away.
+  virtual void read_deadline(TimePoint when) = 0;
+  virtual void write_deadline(TimePoint when) = 0;
+
+  virtual void shutdown_send() = 0;  // ends our side; the peer reads EOF
+  virtual void close() = 0;          // ends both; pending operations answer net.closed
+  virtual std::string peer() const = 0;  // for log lines: "127.0.0.1:5123", "unix", "pid 77 stdout"
+
+ protected:
+  ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+};
+
+// Convenience for one part.
+Task<Result<void>> write_all(ByteStream& stream, std::string_view bytes);
+
+}  // namespace mcpx::net

@@ -1,0 +1,53 @@
+// Registry: follows the servers' catalogues and publishes a Snapshot of them merged.
+//
+// Home shard: the first. Changes are coalesced (one rebuild per burst) and the new snapshot is posted
+// to every shard, where current() reads it without a lock. Thread: as each member says.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "registry/snapshot.hpp"
+#include "runtime/shard.hpp"
+#include "upstream/server.hpp"
+
+namespace mcpx::registry {
+
+// What changed for the clients of an endpoint.
+struct Change {
+  std::string endpoint;
+  mcp::ListKind kind;
+};
+
+class Registry {
+ public:
+  Registry(runtime::Shard& home, std::vector<runtime::Shard*> shards,
+           const config::Config& config, std::vector<upstream::Server*> servers);
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // Subscribes to the servers and publishes the first (empty) snapshot. Home shard, once.
+  void start();
+
+  // The snapshot of the calling shard. Any shard.
+  std::shared_ptr<const Snapshot> current() const;
+
+  // Completes when `endpoint` has something to list: its server(s) ready, or failed, or the deadline
+  // came (case C13: a bounded wait during warm-up instead of an empty list). Any shard.
+  Task<void> wait_ready(std::string endpoint, TimePoint deadline);
+
+  // `changed` runs on the calling shard after each snapshot that changed what an endpoint shows
+  // (/mcp: only when the visible list changed; /mcp/{server}: whenever the server said so).
+  // Any shard, at start-up.
+  void on_change(std::function<void(const Change&)> changed);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace mcpx::registry

@@ -1,0 +1,98 @@
+// Server: one configured upstream server, whatever its transport: its era, its instances, its
+// catalogue, its health.
+//
+// Every call goes through call(). A server starts when asked to, or on the first call; one start at a
+// time (single flight). Stdio instances live on the server's home shard; HTTP connections on the
+// caller's. A failure of one server never reaches another: nothing here is shared between servers.
+// Thread: home shard, except where a member says any.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/redact.hpp"
+#include "base/result.hpp"
+#include "call/call.hpp"
+#include "config/config.hpp"
+#include "mcp/probe.hpp"
+#include "runtime/shard.hpp"
+#include "runtime/task.hpp"
+#include "upstream/catalogue.hpp"
+
+namespace mcpx::upstream {
+
+enum class State : std::uint8_t {
+  disabled,  // `enabled: false`
+  idle,      // nothing runs; a call wakes it
+  starting,  // spawning, shaking hands or reading the first lists
+  ready,     // its lists were read
+  failed,    // the last start failed; back-off until the next
+  stopped,   // the daemon is going down
+};
+std::string_view text(State state);
+
+// What /v1/servers and `mcpx servers` show. A copy; any thread once made.
+struct Status {
+  std::string name;
+  State state = State::idle;
+  std::string transport;              // "stdio" or "http"
+  std::optional<mcp::Revision> revision;
+  std::string server_info;            // raw object, or empty
+  std::size_t children = 0;           // processes of ours that run for it
+  std::size_t in_flight = 0;
+  std::size_t starts = 0, failures = 0;
+  std::size_t tools = 0, prompts = 0, resources = 0, resource_templates = 0;
+  std::optional<Error> error;         // of the last failure, until the next success
+  std::vector<std::string> stderr_tail;
+  std::vector<std::string> remarks;
+  std::int64_t retry_in_ms = 0;       // while failed
+};
+
+struct Environment {                  // what every server is given; outlives it
+  std::string supervisor;             // path of mcpx-supervise
+  std::string client_info;            // raw Implementation object: mcpx itself
+  std::shared_ptr<const Redactor> redactor;
+  std::vector<runtime::Shard*> shards;
+};
+
+class Server {
+ public:
+  Server(runtime::Shard& home, const config::Server& config, const Environment& environment);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  const std::string& name() const;    // any
+  const config::Server& config() const;  // any
+  runtime::Shard& home() const;       // any
+
+  // Forwards one call and answers it exactly once: by the upstream, at the deadline, when the
+  // caller cancels, or when the server fails. Any shard.
+  Task<call::Outcome> call(const call::Call& call);
+
+  // Starts the server in the background if it is not running. Home shard.
+  void start();
+  // Reads the lists again (starting the server first if need be). Any shard.
+  Task<Result<void>> refresh();
+  // Any shard.
+  Task<Status> status();
+  // The last good catalogue; null until the first. Home shard.
+  std::shared_ptr<const Catalogue> catalogue() const;
+  // Called on the home shard whenever catalogue() changed (not when a re-list gave the same bytes),
+  // and with `false` when the upstream announced a change that turned out to be none.
+  void on_catalogue(std::function<void(mcp::ListKind kind, bool changed)> callback);
+
+  // Answers what is in flight within the deadline, ends children, joins its tasks. Home shard; to be
+  // awaited once before destruction.
+  Task<void> stop(TimePoint deadline);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace mcpx::upstream
