@@ -16,6 +16,7 @@ struct Error {
   std::string message;  // the cause: lower case, names the thing and the number
   std::string remedy;   // what the reader can do about it; may be empty
 
+  Error() = default;  // what result<T>::error() answers when there is none
   Error(std::string code_, std::string message_, std::string remedy_ = {})
       : code(std::move(code_)), message(std::move(message_)), remedy(std::move(remedy_)) {}
 
