@@ -4,23 +4,28 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "net/stream.hpp"
+#include "runtime/cancel.hpp"
 #include "runtime/shard.hpp"
 
 namespace mcpx::net {
 
 // Resolves and connects. Resolution runs off the shard and is abandoned at the deadline (style.md
-// P10). Errors: net.resolve, net.refused, net.timeout, net.error; each names host and port.
+// P10). All addresses are tried. `cancel`, when given, ends the dial early: net.closed.
+// Errors: net.resolve, net.refused, net.timeout, net.closed, net.error; each names host and port.
 Task<Result<std::unique_ptr<ByteStream>>> dial_tcp(runtime::Shard& shard, std::string host,
-                                                   std::uint16_t port, TimePoint deadline);
+                                                   std::uint16_t port, TimePoint deadline,
+                                                   runtime::CancelSource* cancel = nullptr);
 Task<Result<std::unique_ptr<ByteStream>>> dial_unix(runtime::Shard& shard, std::string path,
                                                     TimePoint deadline);
 
-// A descriptor that is already open (a pipe to a child), made non-blocking and owned from here on.
+// A descriptor that is already open (a pipe to a child, a socket), made non-blocking and owned from
+// here on. shutdown_send() of a pipe closes it.
 std::unique_ptr<ByteStream> adopt_descriptor(runtime::Shard& shard, int descriptor,
                                              std::string peer);
 
@@ -33,7 +38,9 @@ class Listener {
   virtual ~Listener() = default;
   virtual std::string address() const = 0;  // as bound: "127.0.0.1:7332", "unix:/run/..."
   virtual std::uint16_t port() const = 0;   // 0 for a Unix socket
-  // Starts accepting. `accepted` runs on the chosen shard. Thread: the listener's shard.
+  // Starts accepting. `accepted` runs on the chosen shard, also for a connection that was on its
+  // way there when stop() was called. Thread: the listener's shard, for start(), stop() and the
+  // end.
   virtual void start(std::span<runtime::Shard* const> shards, OnConnection accepted) = 0;
   virtual void stop() = 0;
 

@@ -3,6 +3,8 @@
 //
 // One reader and one writer at a time, which may be different coroutines. Every operation ends by
 // its deadline, by close() or by the peer. Errors: net.closed, net.timeout, net.reset, net.error.
+// net.timeout ends one operation and leaves the stream usable: set a new deadline and go on.
+// Destroy it only when no operation is pending (close() and await them first).
 // Thread: home shard only.
 #pragma once
 
@@ -31,8 +33,8 @@ class ByteStream {
   virtual void read_deadline(TimePoint when) = 0;
   virtual void write_deadline(TimePoint when) = 0;
 
-  virtual void shutdown_send() = 0;  // ends our side; the peer reads EOF
-  virtual void close() = 0;          // ends both; pending operations answer net.closed
+  virtual void shutdown_send() = 0;      // ends our side; the peer reads EOF
+  virtual void close() = 0;              // ends both; pending operations answer net.closed
   virtual std::string peer() const = 0;  // for log lines: "127.0.0.1:5123", "unix", "pid 77 stdout"
 
  protected:
@@ -43,5 +45,9 @@ class ByteStream {
 
 // Convenience for one part.
 Task<Result<void>> write_all(ByteStream& stream, std::string_view bytes);
+
+// A write to a pipe whose reader is gone must be an error, not the end of the process. Called once
+// by main() of every program that uses this room (sockets would not need it: MSG_NOSIGNAL).
+void ignore_sigpipe();
 
 }  // namespace mcpx::net

@@ -1,0 +1,274 @@
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "log/log.hpp"
+#include "net/address.hpp"
+#include "net/descriptor.hpp"
+#include "net/descriptor_stream.hpp"
+#include "net/endpoint.hpp"
+#include "runtime/timer.hpp"
+
+namespace mcpx::net {
+namespace {
+
+namespace asio = boost::asio;
+using AsioDescriptor = asio::posix::basic_stream_descriptor<Executor>;
+
+constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
+constexpr int kBatch = 64;      // accepts per wake-up, so that a flood does not starve the shard
+constexpr Milliseconds kFirstBackOff{50};
+constexpr Milliseconds kLastBackOff{200};
+
+Descriptor open_spare() {
+  return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+// The accept loop, kept alive by the handlers that wait for it, so that the Listener may go while a
+// wait is out.
+class Acceptor : public std::enable_shared_from_this<Acceptor> {
+ public:
+  Acceptor(runtime::Shard& shard, Descriptor descriptor, std::string address)
+      : socket_(shard.executor()),
+        back_off_(shard, [this] { wait(); }),
+        spare_(open_spare()),
+        address_(std::move(address)) {
+    boost::system::error_code failure;
+    socket_.assign(descriptor.get(), failure);
+    if (!failure) descriptor.release();
+  }
+
+  void start(std::vector<runtime::Shard*> shards, Listener::OnConnection accepted) {
+    MCPX_CHECK(!shards.empty());
+    shards_ = std::move(shards);
+    accepted_ = std::make_shared<const Listener::OnConnection>(std::move(accepted));
+    wait();
+  }
+
+  void stop() {
+    if (stopped_) return;
+    stopped_ = true;
+    back_off_.clear();
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    accepted_.reset();
+  }
+
+ private:
+  void wait() {
+    if (stopped_) return;
+    socket_.async_wait(AsioDescriptor::wait_read,
+                       [self = shared_from_this()](boost::system::error_code) {
+                         if (!self->stopped_) self->accept_batch();
+                       });
+  }
+
+  void accept_batch() {
+    for (int i = 0; i < kBatch && !stopped_; ++i) {
+      Address from;
+      from.size = sizeof(from.storage);
+      Descriptor connection(
+          ::accept4(socket_.native_handle(), from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (connection) {
+        delay_ = kFirstBackOff;
+        complaining_ = false;
+        hand_over(std::move(connection), from.text());
+        continue;
+      }
+      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+      // The peer gave up while it was queued, or the network hiccuped: that connection only.
+      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) continue;
+      return out_of_resources(errno);
+    }
+    wait();
+  }
+
+  // Asking again at once would spin (style.md P9). With the spare descriptor one waiting client is
+  // let in and shown the door, which is better for it than hanging.
+  void out_of_resources(int error) {
+    if (!std::exchange(complaining_, true)) {
+      log::warning("cannot accept on {}: {}; raise the limit of open files", address_,
+                   errno_text(error));
+    }
+    spare_.reset();
+    Descriptor refused(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+    refused.reset();
+    spare_ = open_spare();
+    back_off_.set(Clock::now() + delay_);
+    delay_ = std::min(delay_ * 2, kLastBackOff);
+  }
+
+  void hand_over(Descriptor connection, std::string peer) {
+    runtime::Shard& target = *shards_[next_++ % shards_.size()];
+    if (target.is_current()) {
+      const auto accepted = accepted_;  // stop() may be called inside
+      return (*accepted)(target, make_stream(target, std::move(connection), std::move(peer)));
+    }
+    auto moved = std::make_shared<Descriptor>(std::move(connection));
+    target.post([&target, moved, peer = std::move(peer), accepted = accepted_] {
+      (*accepted)(target, make_stream(target, std::move(*moved), peer));
+    });
+  }
+
+  AsioDescriptor socket_;
+  runtime::Watchdog back_off_;
+  Descriptor spare_;
+  std::string address_;
+  std::vector<runtime::Shard*> shards_;
+  std::shared_ptr<const Listener::OnConnection> accepted_;
+  std::size_t next_ = 0;
+  Milliseconds delay_ = kFirstBackOff;
+  bool complaining_ = false;
+  bool stopped_ = false;
+};
+
+// The socket file on disk, removed at the end unless somebody else's is there by then.
+class SocketFile {
+ public:
+  explicit SocketFile(std::string path) : path_(std::move(path)) {
+    struct stat found {};
+    if (!path_.empty() && ::lstat(path_.c_str(), &found) == 0) {
+      device_ = found.st_dev;
+      inode_ = found.st_ino;
+    }
+  }
+  void remove() {
+    struct stat found {};
+    if (path_.empty() || ::lstat(path_.c_str(), &found) != 0) return;
+    if (found.st_dev == device_ && found.st_ino == inode_) ::unlink(path_.c_str());
+    path_.clear();
+  }
+
+ private:
+  std::string path_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+class SocketListener final : public Listener {
+ public:
+  SocketListener(runtime::Shard& shard, Descriptor descriptor, std::string address,
+                 std::uint16_t port, std::string path)
+      : acceptor_(std::make_shared<Acceptor>(shard, std::move(descriptor), address)),
+        address_(std::move(address)),
+        port_(port),
+        file_(std::move(path)) {}
+  ~SocketListener() override { stop(); }
+
+  std::string address() const override { return address_; }
+  std::uint16_t port() const override { return port_; }
+  void start(std::span<runtime::Shard* const> shards, OnConnection accepted) override {
+    acceptor_->start(std::vector<runtime::Shard*>(shards.begin(), shards.end()),
+                     std::move(accepted));
+  }
+  void stop() override {
+    file_.remove();  // first, so that nobody finds a file without a listener
+    acceptor_->stop();
+  }
+
+ private:
+  std::shared_ptr<Acceptor> acceptor_;
+  std::string address_;
+  std::uint16_t port_;
+  SocketFile file_;
+};
+
+Error bind_error(const std::string& where, int error) {
+  std::string remedy = "change listen.http (or listen.unix) in the configuration";
+  if (error == EADDRINUSE) {
+    remedy = "stop the program that listens there, or set listen.http to another port";
+  } else if (error == EACCES) {
+    remedy = "ports below 1024 need a privilege: set listen.http to a higher port";
+  } else if (error == EADDRNOTAVAIL) {
+    remedy = "set listen.http to an address of this machine, such as 127.0.0.1:7332";
+  }
+  return Error("net.bind", fmt::format("cannot listen on {}: {}", where, errno_text(error)),
+               std::move(remedy));
+}
+
+Error unix_bind_error(const std::string& path, std::string_view why, std::string remedy) {
+  return Error("net.bind", fmt::format("cannot listen on unix:{}: {}", path, why),
+               std::move(remedy));
+}
+
+// Makes way for a new socket at `path`: a leftover of a daemon that died is removed.
+Result<void> clear_stale(const std::string& path, const Address& address) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) return {};
+  if (!S_ISSOCK(found.st_mode)) {
+    return unix_bind_error(path, "a file that is no socket is there",
+                           "remove it or change listen.unix");
+  }
+  Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const bool refused =
+      ::connect(probe.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED;
+  if (!refused) {
+    return unix_bind_error(path, "another program listens there",
+                           "stop it or set listen.unix to another path");
+  }
+  ::unlink(path.c_str());
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Listener>> listen_tcp(runtime::Shard& shard, const std::string& host,
+                                             std::uint16_t port) {
+  const std::string where = host_and_port(host, port);
+  std::optional<Address> address = parse_ip(host == "localhost" ? "127.0.0.1" : host, port);
+  if (!address) {
+    return Error(
+        "net.bind", fmt::format("cannot listen on {}: the host is no IP address", where),
+        "set listen.http to an IP address or localhost and a port, such as 127.0.0.1:7332");
+  }
+  Descriptor descriptor(::socket(address->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!descriptor) return bind_error(where, errno);
+  const int on = 1;
+  ::setsockopt(descriptor.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(descriptor.get(), address->get(), address->size) != 0 ||
+      ::listen(descriptor.get(), kBacklog) != 0) {
+    return bind_error(where, errno);
+  }
+  Address bound;
+  bound.size = sizeof(bound.storage);
+  ::getsockname(descriptor.get(), bound.get(), &bound.size);
+  return std::make_unique<SocketListener>(shard, std::move(descriptor), bound.text(), bound.port(),
+                                          std::string());
+}
+
+Result<std::unique_ptr<Listener>> listen_unix(runtime::Shard& shard, const std::string& path) {
+  const std::optional<Address> address = unix_address(path);
+  if (!address) {
+    return unix_bind_error(path, "not a path of a Unix socket",
+                           "set listen.unix to a path of 1 to 107 bytes");
+  }
+  const Result<void> cleared = clear_stale(path, *address);
+  if (!cleared) return cleared.error();
+  Descriptor descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!descriptor) return bind_error("unix:" + path, errno);
+  // Linux gives the file the mode of the socket, so nobody else can ever connect; chmod() repeats
+  // it for kernels that do not. Nothing is accepted before listen().
+  ::fchmod(descriptor.get(), S_IRUSR | S_IWUSR);
+  if (::bind(descriptor.get(), address->get(), address->size) != 0) {
+    return unix_bind_error(path, errno_text(errno),
+                           "check that its directory exists and can be written, or change "
+                           "listen.unix");
+  }
+  if (::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0 || ::listen(descriptor.get(), kBacklog) != 0) {
+    const int error = errno;
+    ::unlink(path.c_str());
+    return bind_error("unix:" + path, error);
+  }
+  return std::make_unique<SocketListener>(shard, std::move(descriptor), "unix:" + path,
+                                          std::uint16_t(0), path);
+}
+
+}  // namespace mcpx::net
