@@ -2,6 +2,7 @@
 // and which result members are cacheable. Pure. Thread: any.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -11,19 +12,37 @@
 namespace mcpx::mcp {
 
 enum class Method : std::uint8_t {
-  initialize, ping, server_discover,
-  tools_list, tools_call,
-  prompts_list, prompts_get,
-  resources_list, resources_templates_list, resources_read, resources_subscribe,
+  initialize,
+  ping,
+  server_discover,
+  tools_list,
+  tools_call,
+  prompts_list,
+  prompts_get,
+  resources_list,
+  resources_templates_list,
+  resources_read,
+  resources_subscribe,
   resources_unsubscribe,
-  completion_complete, logging_set_level, subscriptions_listen,
+  completion_complete,
+  logging_set_level,
+  subscriptions_listen,
   // notifications from the client
-  notify_initialized, notify_cancelled, notify_progress, notify_roots_list_changed,
+  notify_initialized,
+  notify_cancelled,
+  notify_progress,
+  notify_roots_list_changed,
   // notifications from the server
-  notify_message, notify_tools_list_changed, notify_prompts_list_changed,
-  notify_resources_list_changed, notify_resources_updated, notify_subscriptions_acknowledged,
+  notify_message,
+  notify_tools_list_changed,
+  notify_prompts_list_changed,
+  notify_resources_list_changed,
+  notify_resources_updated,
+  notify_subscriptions_acknowledged,
   // requests from a legacy server
-  elicitation_create, sampling_create_message, roots_list,
+  elicitation_create,
+  sampling_create_message,
+  roots_list,
 };
 
 // How a request finds its server on an aggregating endpoint.
@@ -32,12 +51,14 @@ enum class Routing : std::uint8_t { local, by_name, by_uri, by_ref };
 struct MethodInfo {
   Method method;
   std::string_view name;  // on the wire
-  Revision first, last;
+  Revision first, last;   // as a message of its own: 2026-07-28 has the requests of a legacy
+                          // server only inside inputRequests, so they end with 2025-11-25
   bool notification;
-  bool from_client;
+  bool from_client;  // cancelled and progress travel both ways and count as the client's
   Routing routing;
   bool cacheable;  // its modern result carries ttlMs and cacheScope
 };
+inline constexpr std::size_t kMethods = static_cast<std::size_t>(Method::roots_list) + 1;
 const MethodInfo& info(Method method);
 std::optional<Method> parse_method(std::string_view name);
 bool exists_in(Method method, Revision revision);
@@ -46,10 +67,10 @@ enum class ListKind : std::uint8_t { tools, prompts, resources, resource_templat
 inline constexpr std::size_t kListKinds = 4;
 struct ListInfo {
   ListKind kind;
-  Method method;                 // tools/list
-  std::string_view member;       // "tools", "resourceTemplates"
-  std::string_view capability;   // "tools", "prompts", "resources"
-  std::string_view id_member;    // the member that names an item: "name", "uri", "uriTemplate"
+  Method method;                // tools/list
+  std::string_view member;      // "tools", "resourceTemplates"
+  std::string_view capability;  // "tools", "prompts", "resources"
+  std::string_view id_member;   // the member that names an item: "name", "uri", "uriTemplate"
 };
 const ListInfo& info(ListKind kind);
 

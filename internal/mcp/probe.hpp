@@ -2,9 +2,12 @@
 //
 // server/discover first; a DiscoverResult that names a modern version we speak means modern; -32022
 // means modern with another version, taken from data.supported; anything else, a timeout included,
-// means legacy and initialize (seeds: the era probe; never keyed to one error code). The driver
-// sends what it is told and feeds back what arrives; `now` never matters here, timeouts are events.
-// Pure. Thread: any.
+// means legacy and initialize (2026-07-28 basic/versioning and transports/stdio, "Backward
+// Compatibility"; never keyed to one error code). `protocol:` of the configuration pins the era:
+// modern never falls back, legacy never probes. A known era that is refuted is given up once.
+//
+// The driver sends what it is told and feeds back what arrives; `now` never matters here, timeouts
+// are events. Pure. Thread: any, one at a time.
 #pragma once
 
 #include <optional>
@@ -20,9 +23,9 @@ namespace mcpx::mcp {
 // What the handshake learnt about a server. Raw JSON is kept as text of its own.
 struct ServerFacts {
   Revision revision = kLatestLegacy;
-  std::string capabilities = "{}";   // raw object
-  std::string server_info;           // raw object; empty if it named none
-  std::string instructions;          // raw string token; empty if none
+  std::string capabilities = "{}";  // raw object
+  std::string server_info;          // raw object; empty if it named none
+  std::string instructions;         // raw string token; empty if none
   Era era() const { return era_of(revision); }
 };
 
@@ -32,8 +35,8 @@ class Handshake {
  public:
   struct Options {
     Protocol protocol = Protocol::automatic;
-    std::optional<Era> known_era;      // from an earlier instance of the same configuration
-    std::string client_info;           // raw Implementation object
+    std::optional<Era> known_era;  // from an earlier instance of the same configuration
+    std::string client_info;       // raw Implementation object
     std::string client_capabilities = "{}";
   };
 
@@ -74,12 +77,22 @@ class Handshake {
   Action discover(Revision revision);
   Action initialize();
   Action after_discover(const Event& event);
+  Action after_discover_result(json::Raw result);
+  Action after_unsupported(json::Raw error);
   Action after_initialize(const Event& event);
+  Action accept_initialize(json::Raw result);
+  // Not modern: on to initialize where that is allowed and was not tried, else the end.
+  Action not_modern(std::string why);
+  // initialize was refused: on to discover if a known era alone kept us from it, else the end.
+  Action not_legacy(std::string why);
+  Action failed(std::string why, std::string remedy = {});
 
   Options options_;
   State state_ = State::idle;
   Revision offered_ = kLatestModern;
   unsigned discover_attempts_ = 0;
+  bool initialize_tried_ = false;
+  std::string discover_refusal_;  // why the server is not taken for modern; empty if not asked
   ServerFacts facts_;
 };
 

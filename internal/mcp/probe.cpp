@@ -1,0 +1,247 @@
+#include "mcp/probe.hpp"
+
+#include <utility>
+
+#include "mcp/error_codes.hpp"
+#include "mcp/method.hpp"
+
+namespace mcpx::mcp {
+namespace {
+
+// -32022 asks for another version. One retry is what the specification suggests; a second covers a
+// server that narrows its list. A server that goes on refusing is broken.
+constexpr unsigned kDiscoverAttempts = 3;
+constexpr const char* kUnexpected = "sent something that the handshake was not waiting for";
+constexpr std::size_t kShownOfPeer = 80;  // characters of a peer's text in an error of ours
+
+std::string raw_copy(std::optional<json::Raw> value) {
+  return value ? std::string(*value) : std::string();
+}
+
+std::string object_copy(std::optional<json::Raw> value) {
+  return value && json::is_object(*value) ? std::string(*value) : std::string();
+}
+
+std::string string_token(std::optional<json::Raw> value) {
+  return value && json::is_string(*value) ? std::string(*value) : std::string();
+}
+
+std::string shown(std::string text) {
+  if (text.size() <= kShownOfPeer) return text;
+  std::size_t end = kShownOfPeer;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+    --end;
+  text.resize(end);
+  return text + "...";
+}
+
+// What a list of protocol versions offers us.
+struct Offer {
+  bool is_list = false;
+  std::optional<Revision> modern, legacy;  // the latest of each that we speak
+};
+
+Offer read_versions(std::optional<json::Raw> versions) {
+  Offer offer;
+  if (!versions || !json::is_array(*versions)) return offer;
+  offer.is_list = true;
+  json::Elements elements(*versions);
+  while (const auto element = elements.next()) {
+    const auto name = json::decode_string(*element);
+    const auto revision = name ? parse_revision(*name) : std::nullopt;
+    if (!revision) continue;
+    auto& best = era_of(*revision) == Era::modern ? offer.modern : offer.legacy;
+    if (!best || *best < *revision) best = revision;
+  }
+  return offer;
+}
+
+// "error -32601: Method not found"
+std::string describe(json::Raw error) {
+  std::string out = "error";
+  if (const auto code = json::find(error, "code")) out += ' ' + shown(std::string(*code));
+  if (const auto message = json::find_string(error, "message")) out += ": " + shown(*message);
+  return out;
+}
+
+std::string default_client_info() {
+  json::ObjectBuilder builder;
+  builder.string("name", "mcpx").string("version", MCPX_VERSION);
+  return builder.take();
+}
+
+}  // namespace
+
+Handshake::Handshake(Options options) : options_(std::move(options)) {
+  if (options_.client_info.empty()) options_.client_info = default_client_info();
+  if (options_.client_capabilities.empty()) options_.client_capabilities = "{}";
+}
+
+Handshake::Action Handshake::step(const Event& event) {
+  switch (state_) {
+    case State::idle: {
+      if (!std::holds_alternative<Start>(event)) break;
+      const bool straight_to_legacy =
+          options_.protocol == Protocol::legacy ||
+          (options_.protocol == Protocol::automatic && options_.known_era == Era::legacy);
+      return straight_to_legacy ? initialize() : discover(kLatestModern);
+    }
+    case State::discovering:
+      return after_discover(event);
+    case State::initializing:
+      return after_initialize(event);
+    case State::announcing:
+      if (!std::holds_alternative<Sent>(event)) {
+        return failed("did not take notifications/initialized");
+      }
+      state_ = State::ended;
+      return Done{facts_};
+    case State::ended:
+      break;
+  }
+  return failed(kUnexpected);
+}
+
+Handshake::Action Handshake::discover(Revision revision) {
+  state_ = State::discovering;
+  offered_ = revision;
+  ++discover_attempts_;
+  json::ObjectBuilder params;
+  params.raw("_meta", modern_meta(revision, options_.client_info, options_.client_capabilities));
+  // Where nothing else would be tried, the answer is worth the whole start deadline; a server known
+  // to be modern gets it too, as a slow start says nothing about its era.
+  const bool is_probe =
+      options_.protocol == Protocol::automatic && options_.known_era != Era::modern;
+  return SendRequest{std::string(info(Method::server_discover).name), params.take(), is_probe};
+}
+
+Handshake::Action Handshake::initialize() {
+  state_ = State::initializing;
+  initialize_tried_ = true;
+  json::ObjectBuilder params;
+  // No _meta: servers of both eras take any _meta for the sign of a modern request.
+  params.string("protocolVersion", text(kLatestLegacy))
+      .raw("capabilities", options_.client_capabilities)
+      .raw("clientInfo", options_.client_info);
+  return SendRequest{std::string(info(Method::initialize).name), params.take(), false};
+}
+
+Handshake::Action Handshake::after_discover(const Event& event) {
+  if (const auto* result = std::get_if<GotResult>(&event)) {
+    return after_discover_result(result->result);
+  }
+  if (const auto* error = std::get_if<GotError>(&event)) {
+    const auto code = json::find(error->error, "code");
+    if (code && json::as_integer(*code) == kUnsupportedProtocolVersion) {
+      return after_unsupported(error->error);
+    }
+    return not_modern("answered server/discover with " + describe(error->error));
+  }
+  if (std::holds_alternative<TimedOut>(event)) return not_modern("did not answer server/discover");
+  return failed(kUnexpected);
+}
+
+Handshake::Action Handshake::after_discover_result(json::Raw result) {
+  const auto versions = json::find(result, "supportedVersions");
+  const Offer offer = read_versions(versions);
+  if (!offer.is_list) {
+    return not_modern("answered server/discover with something that is no DiscoverResult");
+  }
+  const auto type = json::find(result, "resultType");
+  const bool complete = !type || json::decode_string(*type) == "complete";
+  if (!offer.modern || !complete) {
+    return not_modern("names only the versions " + shown(std::string(*versions)));
+  }
+  facts_.revision = *offer.modern;
+  facts_.capabilities = object_copy(json::find(result, "capabilities"));
+  if (facts_.capabilities.empty()) facts_.capabilities = "{}";
+  facts_.server_info = object_copy(json::find(result, "_meta", kMetaServerInfo));
+  facts_.instructions = string_token(json::find(result, "instructions"));
+  state_ = State::ended;
+  return Done{facts_};
+}
+
+Handshake::Action Handshake::after_unsupported(json::Raw error) {
+  const auto supported = json::find(error, "data", "supported");
+  const Offer offer = read_versions(supported);
+  if (offer.modern) {
+    if (discover_attempts_ < kDiscoverAttempts) return discover(*offer.modern);
+    return failed("refuses protocol version " + std::string(text(offered_)) +
+                  " although it lists it as supported");
+  }
+  if (!offer.is_list || offer.legacy) {
+    return not_modern("answered server/discover with " + describe(error));
+  }
+  // A modern server with versions unknown to us: the specification forbids falling back here.
+  return failed("supports only the versions " + shown(raw_copy(supported)),
+                "update mcpx, or the server");
+}
+
+Handshake::Action Handshake::after_initialize(const Event& event) {
+  if (const auto* result = std::get_if<GotResult>(&event)) return accept_initialize(result->result);
+  if (const auto* error = std::get_if<GotError>(&event)) {
+    return not_legacy("answered initialize with " + describe(error->error));
+  }
+  if (std::holds_alternative<TimedOut>(event)) return failed("did not answer initialize");
+  return failed(kUnexpected);
+}
+
+Handshake::Action Handshake::accept_initialize(json::Raw result) {
+  if (!json::is_object(result)) {
+    return failed("answered initialize with something that is no object");
+  }
+  const auto version = json::find_string(result, "protocolVersion");
+  if (!version) return failed("answered initialize without protocolVersion");
+  const auto revision = parse_revision(*version);
+  if (!revision || era_of(*revision) != Era::legacy) {
+    return not_legacy("answered initialize with protocol version \"" + shown(*version) +
+                      "\", which is none of 2024-11-05 to " + std::string(text(kLatestLegacy)));
+  }
+  facts_.revision = *revision;
+  facts_.capabilities = object_copy(json::find(result, "capabilities"));
+  if (facts_.capabilities.empty()) {
+    return failed("answered initialize without a capabilities object");
+  }
+  facts_.server_info = object_copy(json::find(result, "serverInfo"));
+  facts_.instructions = string_token(json::find(result, "instructions"));
+  state_ = State::announcing;
+  return SendNotification{std::string(info(Method::notify_initialized).name)};
+}
+
+Handshake::Action Handshake::not_modern(std::string why) {
+  if (options_.protocol == Protocol::modern) {
+    return failed(std::move(why), "set protocol to automatic if the server is older than " +
+                                      std::string(text(kLatestModern)));
+  }
+  if (initialize_tried_) return failed(discover_refusal_ + "; then " + why);
+  discover_refusal_ = std::move(why);
+  return initialize();
+}
+
+Handshake::Action Handshake::not_legacy(std::string why) {
+  if (options_.protocol == Protocol::automatic && discover_attempts_ == 0) {
+    discover_refusal_ = std::move(why);
+    return discover(kLatestModern);
+  }
+  if (!discover_refusal_.empty()) why = discover_refusal_ + "; then " + why;
+  return failed(std::move(why));
+}
+
+Handshake::Action Handshake::failed(std::string why, std::string remedy) {
+  state_ = State::ended;
+  if (remedy.empty()) {
+    remedy = "check that the command or URL is an MCP server, and its own log";
+  }
+  return Failed{Error("upstream.handshake", "the server " + std::move(why), std::move(remedy))};
+}
+
+std::string modern_meta(Revision revision, std::string_view client_info,
+                        std::string_view client_capabilities) {
+  json::ObjectBuilder meta;
+  meta.string(kMetaProtocolVersion, text(revision));
+  if (!client_info.empty()) meta.raw(kMetaClientInfo, client_info);
+  meta.raw(kMetaClientCapabilities, client_capabilities.empty() ? "{}" : client_capabilities);
+  return meta.take();
+}
+
+}  // namespace mcpx::mcp
