@@ -18,26 +18,33 @@ namespace mcpx::json {
 using Raw = std::string_view;
 
 struct Limits {
-  std::size_t depth = 256;  // levels of arrays and objects
+  std::size_t depth = 256;  // levels of arrays and objects; an empty one is a leaf
 };
 
-// Full validation of one document by RFC 8259, strict UTF-8 and depth included. Numbers that no
-// machine type holds (1e400, 40 digits) are valid; simdjson's DOM refuses them, so those documents
-// take a grammar-only path. Errors: json.syntax, json.utf8, json.depth, json.empty, with the byte
-// offset where it is known.
+// Full validation of one document by RFC 8259, strict UTF-8 and depth included; no byte order mark.
+// Numbers that no machine type holds (1e400, 40 digits) are valid, and so are escapes of lone
+// surrogates ("\ud800"), which the grammar allows and lossless forwarding keeps. simdjson's DOM
+// refuses both, so what it refuses is judged by the grammar alone (grammar.hpp).
+// Errors: json.syntax, json.utf8, json.depth, json.empty, with the byte offset.
 Result<void> validate(const PaddedBuffer& text, const Limits& limits);
 
 enum class Kind { object, array, string, number, boolean, null };
 Kind kind_of(Raw value);
-inline bool is_object(Raw value) { return !value.empty() && value.front() == '{'; }
-inline bool is_array(Raw value) { return !value.empty() && value.front() == '['; }
-inline bool is_string(Raw value) { return !value.empty() && value.front() == '"'; }
+inline bool is_object(Raw value) {
+  return !value.empty() && value.front() == '{';
+}
+inline bool is_array(Raw value) {
+  return !value.empty() && value.front() == '[';
+}
+inline bool is_string(Raw value) {
+  return !value.empty() && value.front() == '"';
+}
 
 // --- Walking valid text. Behaviour on text that was not validated is bounded but unspecified.
 
 // Steps through the members of an object: `while (auto m = members.next())`.
 struct Member {
-  Raw key;    // with its quotes, as written
+  Raw key;  // with its quotes, as written
   Raw value;
   bool key_is(std::string_view text) const;  // compares the unescaped key
 };
@@ -73,18 +80,20 @@ std::optional<Raw> find(Raw object, std::string_view key, Keys... rest) {
 std::optional<std::string> decode_string(Raw value);
 std::optional<std::string> find_string(Raw object, std::string_view key);
 std::optional<std::int64_t> as_integer(Raw value);  // an integer that fits; 1.0 counts as 1
+bool is_integer(Raw value);  // a number token without fraction, of any size: 7, 7.0, 70e-1, 1e400
 std::optional<bool> as_bool(Raw value);
 
 // --- Writing.
 
-void append_string(std::string& out, std::string_view utf8);  // with quotes, escaped
+// With quotes, escaped. Bytes that are not UTF-8 become U+FFFD, so the result is always valid.
+void append_string(std::string& out, std::string_view utf8);
 std::string quoted(std::string_view utf8);
 
 // Object builds `{...}` member by member into a string it owns.
 class ObjectBuilder {
  public:
   ObjectBuilder() : out_("{") {}
-  ObjectBuilder& raw(std::string_view key, Raw value);
+  ObjectBuilder& raw(std::string_view key, Raw value);  // an empty value adds no member
   ObjectBuilder& string(std::string_view key, std::string_view value);
   ObjectBuilder& integer(std::string_view key, std::int64_t value);
   ObjectBuilder& boolean(std::string_view key, bool value);

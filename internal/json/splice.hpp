@@ -1,6 +1,7 @@
-// Splice: a valid object with some members replaced, removed or added, everything else byte for byte
-// as it was, white space and order included. Edits apply to the first member of a name. Pure.
-// Thread: any.
+// Splice: a valid object with some members replaced, removed or added, everything else byte for
+// byte as it was, white space and order included. Names are compared unescaped. A name that is set
+// or removed and stands there more than once keeps no further copy, because a reader that takes the
+// last one would not see the edit. A later edit of a name replaces the earlier. Pure. Thread: any.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@ namespace mcpx::json {
 
 class Splice {
  public:
-  // `object` must outlive the Splice.
+  // `object` must outlive the Splice. Empty stands for {}; what is no object stays as it is.
   explicit Splice(Raw object);
 
   // Replaces the value in place, or adds the member at the end.
@@ -33,6 +34,7 @@ class Splice {
     std::optional<std::string> value;  // nullopt: remove
     bool only_if_absent = false;
   };
+  Edit* find_edit(std::string_view key);
   Raw object_;
   std::vector<Edit> edits_;
 };

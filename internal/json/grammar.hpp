@@ -1,0 +1,25 @@
+// The RFC 8259 grammar and nothing else: no number is converted, no string decoded.
+//
+// The slow path of validate(): it judges what simdjson's DOM refuses, so that valid text with
+// numbers beyond every machine type or with lone surrogate escapes passes, and so that a refusal
+// can say where. Linear, no recursion. Pure. Thread: any.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace mcpx::json {
+
+struct Fault {
+  enum class Kind { syntax, utf8, depth };
+  Kind kind = Kind::syntax;
+  std::size_t offset = 0;  // of the first byte that does not fit
+  const char* what = "";   // "expected ':' after a key"
+};
+
+// nullopt: the text is one JSON document, at most `depth` levels deep. As in simdjson an empty
+// array or object is a leaf and no level.
+std::optional<Fault> check_grammar(std::string_view text, std::size_t depth);
+
+}  // namespace mcpx::json
