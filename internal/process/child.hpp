@@ -1,12 +1,11 @@
 // Child: one upstream server process and everything it spawns.
 //
 // Each child runs under mcpx-supervise, a tiny program of ours that is a child subreaper: whatever
-// the server forks, daemonises or leaves behind ends up below it, so the whole tree can be ended and
-// be known to be gone (case C02). The supervisor holds a pipe to the daemon and kills the tree when
-// that closes, so nothing survives a SIGKILL of the daemon either (case C06); the server itself also
-// has PR_SET_PDEATHSIG in case the supervisor is killed.
-// Owned by the upstream instance that runs it. stop() must be awaited before destruction.
-// Thread: home shard only.
+// the server forks, daemonises or leaves behind ends up below it, so the whole tree can be ended
+// and be known to be gone (case C02). The supervisor holds a pipe to the daemon and kills the tree
+// when that closes, so nothing survives a SIGKILL of the daemon either (case C06); the server
+// itself also has PR_SET_PDEATHSIG in case the supervisor is killed. Owned by the upstream instance
+// that runs it. stop() must be awaited before destruction. Thread: home shard only.
 #pragma once
 
 #include <sys/types.h>
@@ -27,15 +26,15 @@
 namespace mcpx::process {
 
 struct Command {
-  std::string program;             // as configured; searched in PATH of `environment` if it has no '/'
-  std::vector<std::string> args;   // without argv[0]
+  std::string program;  // as configured; searched in PATH of `environment` if it has no '/'
+  std::vector<std::string> args;                                 // without argv[0]
   std::vector<std::pair<std::string, std::string>> environment;  // complete
-  std::string cwd;                 // empty: the daemon's
+  std::string cwd;                                               // empty: the daemon's
 };
 
 struct ExitStatus {
-  int code = 0;    // exit code, when signal is 0
-  int signal = 0;  // the signal that ended it, or 0
+  int code = 0;              // exit code, when signal is 0
+  int signal = 0;            // the signal that ended it, or 0
   std::string text() const;  // "exit code 3", "signal 9 (Killed)"
 };
 
@@ -44,7 +43,7 @@ class StderrRing {
  public:
   explicit StderrRing(std::size_t limit) : limit_(limit) {}
   void append(std::string_view bytes);
-  std::string tail(std::size_t lines) const;  // the last complete or partial lines, newest last
+  std::string tail(std::size_t lines) const;    // the last complete or partial lines, newest last
   std::size_t total() const { return total_; }  // bytes ever written
 
  private:
@@ -65,7 +64,7 @@ class Child {
                                                     const Options& options);
 
   virtual ~Child() = default;
-  virtual pid_t pid() const = 0;  // of the server itself, not of its supervisor
+  virtual pid_t pid() const = 0;          // of the server itself, not of its supervisor
   virtual net::ByteStream& input() = 0;   // its standard input
   virtual net::ByteStream& output() = 0;  // its standard output
   virtual const StderrRing& errors() const = 0;

@@ -11,8 +11,8 @@ namespace mcpx::process {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// True for the names a server always gets: HOME, PATH, LANG, LC_*, TZ, TMPDIR, USER, LOGNAME, SHELL,
-// TERM, XDG_*, SSL_CERT_*, proxies are not among them.
+// True for the names a server always gets: HOME, PATH, LANG, LC_*, TZ, TMPDIR, USER, LOGNAME,
+// SHELL, TERM, XDG_*, SSL_CERT_*, proxies are not among them.
 bool inherited_by_default(std::string_view name);
 
 // `own` is the daemon's environment; `inherit` names further variables to pass on; `extra` wins.
