@@ -21,7 +21,8 @@ struct Limits {
   std::size_t body_bytes = 16 * 1024 * 1024;
 };
 
-// A malformed message: the status a server answers with (400, 408, 413, 414, 431, 501, 505) and why.
+// A malformed message: the status a server answers with (400, 408, 413, 414, 431, 501, 505) and
+// why.
 struct Refusal {
   unsigned status = 400;
   Error error;

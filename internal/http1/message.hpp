@@ -14,7 +14,8 @@ namespace mcpx::http1 {
 class Fields {
  public:
   void add(std::string_view name, std::string_view value);
-  void clear();
+  void clear();  // keeps the memory
+  void reserve(std::size_t bytes, std::size_t fields);
   // The first value of that name, compared without case; nullopt when absent.
   std::optional<std::string_view> find(std::string_view name) const;
   std::size_t count(std::string_view name) const;
@@ -31,8 +32,8 @@ class Fields {
 };
 
 struct RequestHead {
-  std::string method;  // "POST"
-  std::string target;  // origin form: path and query; an absolute-form target is reduced to it
+  std::string method;     // "POST"
+  std::string target;     // origin form: path and query; an absolute-form target is reduced to it
   std::string authority;  // Host, or the authority of an absolute-form target
   Fields fields;
   bool keep_alive = true;

@@ -18,23 +18,35 @@ struct SseEvent {
   std::optional<unsigned> retry_ms;
 };
 
+// Feed bytes as they come, then take events until there is none: what is fed and not taken is held,
+// so the caller's read size bounds it. An event that the stream's end cuts off is not delivered.
 class SseParser {
  public:
   explicit SseParser(std::size_t event_limit) : limit_(event_limit) {}
   void feed(std::string_view bytes);
   // The next complete event that has data, an id or a retry. Call until nullopt.
   std::optional<SseEvent> next();
-  bool overflowed() const { return overflowed_; }  // one event grew past the limit
+  // One event grew past the limit. The rest of the stream is not read.
+  bool overflowed() const { return overflowed_; }
 
  private:
-  bool take_line(std::string& line);
+  bool skip_mark();
+  bool take_line(std::string_view& line);
   void apply(std::string_view line);
+  bool finish_event(SseEvent& out);
+  std::size_t find(char c, std::size_t& from) const;
+  void overflow();
+  void compact();
 
-  std::string pending_;
+  std::string pending_;  // bytes fed; those before at_ are read
   std::size_t at_ = 0;
+  std::size_t cr_ = 0, lf_ = 0;  // no CR (LF) lies between at_ and here: no byte is searched twice
   std::size_t limit_;
   SseEvent event_;
-  bool has_data_ = false, touched_ = false, first_ = true, overflowed_ = false;
+  bool has_data_ = false;
+  bool first_ = true;      // a byte order mark may still come
+  bool after_cr_ = false;  // a LF now belongs to the CR before it
+  bool overflowed_ = false;
 };
 
 // `data` is one line of JSON: embedded line ends would be split into several data lines.
