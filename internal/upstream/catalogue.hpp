@@ -20,8 +20,8 @@ struct Item {
 
 struct List {
   std::vector<Item> items;
-  std::int64_t ttl_ms = 0;    // smallest of its pages; 0 from a legacy server
-  bool is_private = false;    // true if any page said so
+  std::int64_t ttl_ms = 0;  // smallest of its pages; 0 from a legacy server
+  bool is_private = false;  // true if any page said so
 };
 
 struct Catalogue {

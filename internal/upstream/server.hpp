@@ -1,8 +1,8 @@
 // Server: one configured upstream server, whatever its transport: its era, its instances, its
 // catalogue, its health.
 //
-// Every call goes through call(). A server starts when asked to, or on the first call; one start at a
-// time (single flight). Stdio instances live on the server's home shard; HTTP connections on the
+// Every call goes through call(). A server starts when asked to, or on the first call; one start at
+// a time (single flight). Stdio instances live on the server's home shard; HTTP connections on the
 // caller's. A failure of one server never reaches another: nothing here is shared between servers.
 // Thread: home shard, except where a member says any.
 #pragma once
@@ -39,24 +39,26 @@ std::string_view text(State state);
 struct Status {
   std::string name;
   State state = State::idle;
-  std::string transport;              // "stdio" or "http"
+  std::string transport;  // "stdio" or "http"
   std::optional<mcp::Revision> revision;
-  std::string server_info;            // raw object, or empty
-  std::size_t children = 0;           // processes of ours that run for it
+  std::string server_info;   // raw object, or empty
+  std::size_t children = 0;  // processes of ours that run for it
   std::size_t in_flight = 0;
   std::size_t starts = 0, failures = 0;
   std::size_t tools = 0, prompts = 0, resources = 0, resource_templates = 0;
-  std::optional<Error> error;         // of the last failure, until the next success
+  std::optional<Error> error;  // of the last failure, until the next success
   std::vector<std::string> stderr_tail;
   std::vector<std::string> remarks;
-  std::int64_t retry_in_ms = 0;       // while failed
+  std::int64_t retry_in_ms = 0;  // while failed
 };
 
-struct Environment {                  // what every server is given; outlives it
-  std::string supervisor;             // path of mcpx-supervise
-  std::string client_info;            // raw Implementation object: mcpx itself
+struct Environment {        // what every server is given; outlives it
+  std::string supervisor;   // path of mcpx-supervise
+  std::string client_info;  // raw Implementation object: mcpx itself
   std::shared_ptr<const Redactor> redactor;
   std::vector<runtime::Shard*> shards;
+  std::vector<std::string> path_extra;  // appended to every child's PATH
+  config::Limits limits;
 };
 
 class Server {
@@ -66,9 +68,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  const std::string& name() const;    // any
+  const std::string& name() const;       // any
   const config::Server& config() const;  // any
-  runtime::Shard& home() const;       // any
+  runtime::Shard& home() const;          // any
 
   // Forwards one call and answers it exactly once: by the upstream, at the deadline, when the
   // caller cancels, or when the server fails. Any shard.
@@ -86,8 +88,11 @@ class Server {
   // and with `false` when the upstream announced a change that turned out to be none.
   void on_catalogue(std::function<void(mcp::ListKind kind, bool changed)> callback);
 
-  // Answers what is in flight within the deadline, ends children, joins its tasks. Home shard; to be
-  // awaited once before destruction.
+  // Called on the home shard when the state, or the last error, changed.
+  void on_state(std::function<void(State)> callback);
+
+  // Answers what is in flight within the deadline, ends children, joins its tasks. Home shard; to
+  // be awaited once before destruction.
   Task<void> stop(TimePoint deadline);
 
  private:

@@ -1,0 +1,98 @@
+// How a call reaches its server: waiting for a link, crossing to the server's shard, coming back.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "mcp/error_codes.hpp"
+#include "runtime/hop.hpp"
+#include "upstream/lifecycle.hpp"
+
+namespace mcpx::upstream {
+namespace {
+
+call::Outcome failure(const Error& error, const std::string& server) {
+  const bool by_caller = error.code == "request.cancelled";
+  return call::Outcome::of_failure(by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure,
+                                   error, server);
+}
+
+Error cancelled_error() {
+  return Error("request.cancelled", "the caller cancelled the request");
+}
+
+}  // namespace
+
+// Answers with the link that is up, starting the server if need be: all callers share one start
+// (case C03), and a start that just failed is not repeated for each of them.
+Task<LinkResult> Lifecycle::acquire(TimePoint deadline, runtime::CancelSource* cancel) {
+  if (stopping_) co_return Error("upstream.stopped", "the daemon is stopping");
+  if (link_ && link_->alive()) co_return link_;
+  if (state_ == State::disabled) {
+    co_return Error("upstream.disabled", fmt::format("server {} is disabled", config.name),
+                    "set `enabled: true` for it in the configuration");
+  }
+  if (state_ == State::failed && start_failed_ && error_ && Clock::now() < retry_at_) {
+    co_return *error_;
+  }
+  auto waiting = std::make_shared<runtime::OneShot<LinkResult>>();
+  waiting_.push_back(waiting);
+  start();
+  runtime::CancelSource::Subscription subscription;
+  if (cancel) {
+    subscription =
+        cancel->subscribe([waiting](const std::string&) { waiting->set(cancelled_error()); });
+  }
+  runtime::Watchdog patience(home, [this, waiting] {
+    waiting->set(Error("upstream.timeout",
+                       fmt::format("server {} did not start in time", config.name),
+                       "raise call_timeout for this server, or call again once it is up"));
+  });
+  if (deadline != kNever) patience.set(deadline);
+  LinkResult link = co_await waiting->wait();
+  co_return link;
+}
+
+Task<call::Outcome> Lifecycle::forward_at_home(const call::Call& call, TimePoint deadline,
+                                               std::uint64_t ticket) {
+  runtime::CancelSource cancelled;
+  tickets_.emplace(ticket, &cancelled);
+  last_used_ = Clock::now();
+  LinkResult link = co_await acquire(deadline, &cancelled);
+  call::Outcome outcome;
+  if (link) {
+    std::shared_ptr<Link> held = *link;
+    outcome = co_await held->forward(call, deadline, &cancelled);
+  } else {
+    outcome = failure(link.error(), config.name);
+  }
+  tickets_.erase(ticket);
+  last_used_ = Clock::now();
+  if (config.idle_stop) event_.wake();
+  co_return outcome;
+}
+
+void Lifecycle::cancel(std::uint64_t ticket, const std::string& reason) {
+  const auto found = tickets_.find(ticket);
+  if (found != tickets_.end()) found->second->cancel(reason);
+}
+
+// An HTTP server is called from the shard the caller is on; the home shard is asked only for a
+// link.
+Task<call::Outcome> Lifecycle::forward_here(const call::Call& call, TimePoint deadline) {
+  for (int attempt = 0;; ++attempt) {
+    std::shared_ptr<Link> link = shared_[runtime::Shard::current().index()];
+    if (!link || !link->alive()) {
+      const std::function<Task<LinkResult>()> acquire_home = [this, deadline] {
+        return acquire(deadline, nullptr);
+      };
+      LinkResult acquired = co_await runtime::run_on<LinkResult>(home, acquire_home);
+      if (!acquired) co_return failure(acquired.error(), config.name);
+      link = *acquired;
+    }
+    call::Outcome outcome = co_await link->forward(call, deadline, call.caller.cancel);
+    // The server forgot the session (a restart): nothing was done, so once more on a new one.
+    if (link->alive() || attempt > 0 || outcome.ok()) co_return outcome;
+  }
+}
+
+}  // namespace mcpx::upstream

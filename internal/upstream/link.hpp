@@ -1,0 +1,88 @@
+// Link: one open session with one server, over one transport. Opened, used and stopped by Server.
+//
+// request() is for what mcpx itself asks (handshake, lists); forward() for a caller's call. Both
+// answer once: by the server, at the deadline, or because the link was lost.
+// Shared between its Server and the calls in flight. Thread: home shard, except forward() of an
+// HTTP link, which runs on the caller's shard.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "call/call.hpp"
+#include "config/config.hpp"
+#include "mcp/probe.hpp"
+#include "rpc/message.hpp"
+#include "runtime/cancel.hpp"
+#include "runtime/task.hpp"
+#include "upstream/server.hpp"
+
+namespace mcpx::upstream {
+
+// Whether a request that mcpx gives up on is announced to the server as cancelled. `initialize`
+// never is (requirement cancel-not-initialize), nor is a probe that the server may not even know.
+enum class OnGiveUp : std::uint8_t { cancel, forget };
+
+// What a link tells its server, on the home shard.
+struct LinkEvents {
+  std::function<void(mcp::ListKind)> list_changed;
+  std::function<void(const Error&)> lost;  // once; every pending request was answered before
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  virtual Task<Result<rpc::Message>> request(std::string_view method, std::string params,
+                                             TimePoint deadline, OnGiveUp on_give_up) = 0;
+  virtual Task<Result<void>> notify(std::string_view method) = 0;
+  virtual Task<call::Outcome> forward(const call::Call& call, TimePoint deadline,
+                                      runtime::CancelSource* cancel) = 0;
+  // Tells the link what the handshake found, before the first forward().
+  virtual void established(const mcp::ServerFacts& facts) = 0;
+  virtual const mcp::ServerFacts& facts() const = 0;
+  virtual std::string_view client_info() const = 0;  // raw Implementation object of mcpx
+  virtual bool alive() const = 0;
+  virtual std::size_t children() const = 0;
+  virtual std::vector<std::string> stderr_tail() const = 0;
+  // Makes what is in flight end now; stop() follows.
+  virtual void hurry() = 0;
+  // Ends everything and joins. Awaited once.
+  virtual Task<void> stop(Milliseconds grace) = 0;
+
+ protected:
+  Link() = default;
+};
+
+// What a link is made of, besides its configuration.
+struct LinkContext {
+  runtime::Shard& home;
+  const config::Server& config;
+  const Environment& environment;
+  LinkEvents events;
+};
+
+// Starts the process; the handshake is up to the caller.
+Task<Result<std::shared_ptr<Link>>> open_stdio_link(LinkContext context);
+Result<std::shared_ptr<Link>> open_http_link(LinkContext context);
+
+// The same error without the secrets of the configuration.
+Error redacted_error(const Environment& environment, Error error);
+
+// Drives mcp::Handshake over a link.
+Task<Result<mcp::ServerFacts>> shake_hands(Link& link, mcp::Handshake::Options options,
+                                           Milliseconds probe_timeout, TimePoint deadline);
+
+// Reads the lists named by `kinds` whole, page by page, as far as the server's capabilities go.
+// The others are taken from `before` (may be null).
+Task<Result<std::shared_ptr<const Catalogue>>> read_catalogue(
+    Link& link, const std::vector<mcp::ListKind>& kinds, std::shared_ptr<const Catalogue> before,
+    Milliseconds timeout);
+
+}  // namespace mcpx::upstream

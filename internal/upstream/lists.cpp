@@ -1,0 +1,132 @@
+// Reading a server's lists: all pages, whatever the server does with its cursors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "upstream/link.hpp"
+
+namespace mcpx::upstream {
+namespace {
+
+// More pages than any honest server has; a server that invents fresh cursors for ever is stopped.
+constexpr std::size_t kPagesAtMost = 10'000;
+
+struct Reading {
+  const mcp::ListInfo& info;
+  List list;
+  std::unordered_set<std::string> names;
+  std::set<std::string> cursors;
+  std::vector<std::string>& remarks;
+};
+
+std::string page_params(Link& link, const std::string& cursor) {
+  json::ObjectBuilder params;
+  if (!cursor.empty()) params.raw("cursor", cursor);
+  if (link.facts().era() == mcp::Era::modern) {
+    params.raw("_meta", mcp::modern_meta(link.facts().revision, link.client_info(), "{}"));
+  }
+  return params.take();
+}
+
+void take_item(Reading& reading, json::Raw definition) {
+  auto id = json::find_string(definition, reading.info.id_member);
+  if (!id) {
+    reading.remarks.push_back(fmt::format("{}: an entry without {} was left out",
+                                          reading.info.member, reading.info.id_member));
+  } else if (!reading.names.insert(*id).second) {
+    reading.remarks.push_back(
+        fmt::format("{}: '{}' is listed twice; the first is used", reading.info.member, *id));
+  } else {
+    reading.list.items.push_back({std::move(*id), std::string(definition)});
+  }
+}
+
+// Takes over one page; answers the raw cursor token of the next, or empty at the end. Only an
+// absent nextCursor ends a list: "" is a cursor like any other (case C30).
+Result<std::string> take_page(Reading& reading, json::Raw result) {
+  const auto member = json::find(result, reading.info.member);
+  if (!member || !json::is_array(*member)) {
+    return Error("upstream.bad_frame",
+                 fmt::format("the result of {} has no array '{}'",
+                             mcp::info(reading.info.method).name, reading.info.member),
+                 "report this to the server's author");
+  }
+  json::Elements elements(*member);
+  while (auto element = elements.next())
+    take_item(reading, *element);
+
+  const bool first = reading.cursors.empty();
+  const auto ttl = json::find(result, "ttlMs");
+  const std::int64_t ttl_ms =
+      std::max<std::int64_t>(ttl ? json::as_integer(*ttl).value_or(0) : 0, 0);
+  reading.list.ttl_ms = first ? ttl_ms : std::min(reading.list.ttl_ms, ttl_ms);
+  if (json::find_string(result, "cacheScope") == "private") reading.list.is_private = true;
+
+  const auto next = json::find(result, "nextCursor");
+  if (!next || !json::is_string(*next)) return std::string();
+  std::string cursor(*next);
+  if (!reading.cursors.insert(cursor).second || reading.cursors.size() > kPagesAtMost) {
+    reading.remarks.push_back(fmt::format("{}: the server repeats a cursor; reading stopped there",
+                                          reading.info.member));  // case C31
+    return std::string();
+  }
+  return cursor;
+}
+
+Task<Result<List>> read_list(Link& link, mcp::ListKind kind, std::vector<std::string>& remarks,
+                             Milliseconds timeout) {
+  Reading reading{mcp::info(kind), {}, {}, {}, remarks};
+  const std::string_view method = mcp::info(reading.info.method).name;
+  std::string cursor;
+  do {
+    std::string params = page_params(link, cursor);
+    const TimePoint deadline = Clock::now() + timeout;
+    Result<rpc::Message> reply =
+        co_await link.request(method, std::move(params), deadline, OnGiveUp::cancel);
+    if (!reply) co_return reply.error();
+    if (reply->kind == rpc::Kind::error) {
+      const auto code = json::find(reply->error, "code");
+      if (code && json::as_integer(*code) == rpc::kMethodNotFound) {
+        remarks.push_back(fmt::format("{} is declared but not implemented", method));
+        break;
+      }
+      const auto message = json::find_string(reply->error, "message");
+      co_return Error("upstream.list_failed",
+                      fmt::format("{} was answered with an error: {}", method,
+                                  message.value_or("without a message")),
+                      "see the server's own log");
+    }
+    Result<std::string> next = take_page(reading, reply->result);
+    if (!next) co_return next.error();
+    cursor = std::move(*next);
+  } while (!cursor.empty());
+  co_return std::move(reading.list);
+}
+
+}  // namespace
+
+Task<Result<std::shared_ptr<const Catalogue>>> read_catalogue(
+    Link& link, const std::vector<mcp::ListKind>& kinds, std::shared_ptr<const Catalogue> before,
+    Milliseconds timeout) {
+  auto catalogue = std::make_shared<Catalogue>();
+  if (before) *catalogue = *before;
+  catalogue->facts = link.facts();
+  catalogue->remarks.clear();
+  for (const mcp::ListKind kind : kinds) {
+    List& list = catalogue->lists[static_cast<std::size_t>(kind)];
+    if (!json::find(catalogue->facts.capabilities, mcp::info(kind).capability)) {
+      list = List();
+      continue;
+    }
+    Result<List> read = co_await read_list(link, kind, catalogue->remarks, timeout);
+    if (!read) co_return read.error();
+    list = std::move(*read);
+  }
+  std::shared_ptr<const Catalogue> done = std::move(catalogue);
+  co_return done;
+}
+
+}  // namespace mcpx::upstream

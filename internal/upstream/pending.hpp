@@ -1,0 +1,63 @@
+// Pending: the requests a stdio link has sent and not seen answered, by our own id.
+//
+// Each is answered once: by a reply, by its deadline (one Watchdog for all, style.md C5), by its
+// caller's cancel, or all together when the link is lost. Owned by its link. Thread: home shard
+// only.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "call/call.hpp"
+#include "rpc/message.hpp"
+#include "runtime/one_shot.hpp"
+#include "runtime/shard.hpp"
+#include "runtime/timer.hpp"
+
+namespace mcpx::upstream {
+
+using Reply = Result<rpc::Message>;
+
+class Pending {
+ public:
+  // Called with the id of a request whose deadline passed, before it is answered with
+  // upstream.timeout: the place to tell the server.
+  using OnTimeout = std::function<void(rpc::Number)>;
+
+  Pending(runtime::Shard& shard, std::string server, OnTimeout on_timeout);
+
+  // Registers a request; `call` (may be null) is who gets its progress and log messages.
+  rpc::Number add(TimePoint deadline, const call::Call* call);
+  // Waits for the answer of a registered request; awaited exactly once per add().
+  Task<Reply> wait(rpc::Number id);
+
+  bool answer(rpc::Number id, Reply reply);  // false: unknown, late or answered already
+  void answer_all(const Error& error);
+  const call::Call* call_of(rpc::Number id) const;
+  // The only call in flight, or null when there is none or several: whom a message without an
+  // address may be for. Never a guess.
+  const call::Call* only_call() const;
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    TimePoint deadline;
+    const call::Call* call;
+    runtime::OneShot<Reply> reply;
+  };
+  void sweep();
+
+  std::string server_;  // its name, for messages
+  OnTimeout on_timeout_;
+  rpc::Number last_id_ = 0;
+  std::unordered_map<rpc::Number, std::unique_ptr<Entry>> entries_;
+  std::size_t calls_ = 0;
+  runtime::Watchdog watchdog_;
+};
+
+}  // namespace mcpx::upstream

@@ -1,0 +1,137 @@
+#include "upstream/server.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "mcp/error_codes.hpp"
+#include "runtime/hop.hpp"
+#include "upstream/lifecycle.hpp"
+
+namespace mcpx::upstream {
+
+struct Server::Impl : Lifecycle {
+  using Lifecycle::Lifecycle;
+};
+
+namespace {
+
+Task<Result<void>> refresh_body(Lifecycle& lifecycle) {
+  Result<void> done = co_await lifecycle.refresh();
+  co_return done;
+}
+
+Task<Status> status_body(Lifecycle& lifecycle) {
+  co_return lifecycle.status();
+}
+
+// Counts a call for as long as it is in flight.
+class InFlight {
+ public:
+  explicit InFlight(std::atomic<std::size_t>& count) : count_(count), now_(++count) {}
+  ~InFlight() { --count_; }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+  std::size_t now() const { return now_; }
+
+ private:
+  std::atomic<std::size_t>& count_;
+  std::size_t now_;
+};
+
+}  // namespace
+
+std::string_view text(State state) {
+  switch (state) {
+    case State::disabled:
+      return "disabled";
+    case State::idle:
+      return "idle";
+    case State::starting:
+      return "starting";
+    case State::ready:
+      return "ready";
+    case State::failed:
+      return "failed";
+    case State::stopped:
+      return "stopped";
+  }
+  return "unknown";
+}
+
+Server::Server(runtime::Shard& home, const config::Server& config, const Environment& environment)
+    : impl_(std::make_shared<Impl>(home, config, environment)) {}
+Server::~Server() = default;
+
+const std::string& Server::name() const {
+  return impl_->config.name;
+}
+const config::Server& Server::config() const {
+  return impl_->config;
+}
+runtime::Shard& Server::home() const {
+  return impl_->home;
+}
+void Server::start() {
+  impl_->start();
+}
+std::shared_ptr<const Catalogue> Server::catalogue() const {
+  return impl_->catalogue;
+}
+
+void Server::on_catalogue(std::function<void(mcp::ListKind, bool)> callback) {
+  impl_->on_catalogue = std::move(callback);
+}
+
+void Server::on_state(std::function<void(State)> callback) {
+  Impl* impl = impl_.get();
+  impl->on_state = [impl, told = std::move(callback)] { told(impl->status().state); };
+}
+
+Task<call::Outcome> Server::call(const call::Call& call) {
+  Impl& impl = *impl_;
+  const InFlight in_flight(impl.in_flight);
+  if (in_flight.now() > impl.environment.limits.calls_per_server) {
+    const Error error("upstream.overloaded",
+                      fmt::format("server {} has {} calls in flight already", impl.config.name,
+                                  in_flight.now() - 1),
+                      "wait, or raise limits.calls_per_server");
+    co_return call::Outcome::of_failure(mcp::kUpstreamFailure, error, impl.config.name);
+  }
+  const TimePoint deadline =
+      call.deadline == kNever ? Clock::now() + impl.config.call_timeout : call.deadline;
+  if (impl.config.is_http()) co_return co_await impl.forward_here(call, deadline);
+
+  const std::uint64_t ticket = ++impl.last_ticket;
+  runtime::CancelSource::Subscription subscription;
+  if (call.caller.cancel) {
+    subscription = call.caller.cancel->subscribe([&impl, ticket](const std::string& reason) {
+      impl.home.post([&impl, ticket, reason] { impl.cancel(ticket, reason); });
+    });
+  }
+  const std::function<Task<call::Outcome>()> at_home = [&impl, &call, deadline, ticket] {
+    return impl.forward_at_home(call, deadline, ticket);
+  };
+  call::Outcome outcome = co_await runtime::run_on<call::Outcome>(impl.home, at_home);
+  co_return outcome;
+}
+
+Task<Result<void>> Server::refresh() {
+  Impl& impl = *impl_;
+  const std::function<Task<Result<void>>()> at_home = [&impl] { return refresh_body(impl); };
+  Result<void> done = co_await runtime::run_on<Result<void>>(impl.home, at_home);
+  co_return done;
+}
+
+Task<Status> Server::status() {
+  Impl& impl = *impl_;
+  const std::function<Task<Status>()> at_home = [&impl] { return status_body(impl); };
+  Status status = co_await runtime::run_on<Status>(impl.home, at_home);
+  co_return status;
+}
+
+Task<void> Server::stop(TimePoint deadline) {
+  return impl_->stop(deadline);
+}
+
+}  // namespace mcpx::upstream

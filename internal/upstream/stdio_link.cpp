@@ -1,0 +1,379 @@
+#include "upstream/stdio_link.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "log/log.hpp"
+#include "mcp/error_codes.hpp"
+#include "process/environment.hpp"
+#include "runtime/timer.hpp"
+#include "upstream/hop.hpp"
+
+namespace mcpx::upstream {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kStderrLines = 20;
+// A child that takes none of its input for this long will not take the next request either.
+constexpr Milliseconds kWriteTimeout{30'000};
+// Between the end of its output and the news of its exit.
+constexpr Milliseconds kExitNews{1'000};
+
+process::Command command_of(const config::Server& config) {
+  process::Command command;
+  command.program = config.command;
+  command.args = config.args;
+  command.cwd = config.cwd;
+  return command;
+}
+
+}  // namespace
+
+Task<Result<std::shared_ptr<Link>>> open_stdio_link(LinkContext context) {
+  const config::Server& config = context.config;
+  process::Command command = command_of(config);
+  command.environment =
+      process::merge_environment(process::current_environment(), config.inherit_env, config.env,
+                                 context.environment.path_extra);
+  process::Child::Options options;
+  options.supervisor = context.environment.supervisor;
+  options.stderr_bytes = context.environment.limits.stderr_bytes;
+  Result<std::unique_ptr<process::Child>> child =
+      co_await process::Child::start(context.home, std::move(command), options);
+  if (!child) co_return child.error();
+  auto link = std::make_shared<StdioLink>(std::move(context), std::move(*child));
+  link->begin();
+  std::shared_ptr<Link> opened = std::move(link);
+  co_return opened;
+}
+
+StdioLink::StdioLink(LinkContext context, std::unique_ptr<process::Child> child)
+    : context_(std::move(context)),
+      child_(std::move(child)),
+      framer_(context_.environment.limits.message_bytes),
+      pending_(context_.home, context_.config.name,
+               [this](rpc::Number id) { give_up(id, "the deadline passed"); }),
+      tasks_(context_.home) {}
+
+void StdioLink::begin() {
+  child_->on_exit([this](process::ExitStatus status) { exit_.set(status); });
+  tasks_.spawn("stdio reader", read_lines());
+  tasks_.spawn("stdio writer", write_lines());
+}
+
+// --- Sending
+
+bool StdioLink::queue(std::string line) {
+  if (lost_ || stopped_) return false;
+  // What waits here belongs to requests that were admitted, each bounded by the body limit; a child
+  // that reads nothing at all is found by the write deadline.
+  flatten(line);
+  outgoing_ += line;
+  outgoing_ += '\n';
+  writable_.wake();
+  return true;
+}
+
+Task<void> StdioLink::write_lines() {
+  std::string writing;
+  while (!lost_ && !stopped_) {
+    if (outgoing_.empty()) {
+      co_await writable_.wait();
+      continue;
+    }
+    writing.clear();
+    std::swap(writing, outgoing_);
+    child_->input().write_deadline(Clock::now() + kWriteTimeout);
+    Result<void> written = co_await net::write_all(child_->input(), writing);
+    if (!written) {
+      // The reader says what became of the child; make sure that it gets to.
+      if (written.error().code == "net.timeout") child_->output().close();
+      break;
+    }
+  }
+}
+
+Task<Result<rpc::Message>> StdioLink::request(std::string_view method, std::string params,
+                                              TimePoint deadline, OnGiveUp on_give_up) {
+  if (lost_) co_return *lost_;
+  const rpc::Number id = pending_.add(deadline, nullptr);
+  if (on_give_up == OnGiveUp::forget) quiet_.emplace(id, on_give_up);
+  std::string line;
+  rpc::append_request(line, std::to_string(id), method, params);
+  if (!queue(std::move(line))) {
+    pending_.answer(id, Error("upstream.stopped", "the server is being stopped"));
+  }
+  Reply reply = co_await pending_.wait(id);
+  quiet_.erase(id);
+  co_return reply;
+}
+
+Task<Result<void>> StdioLink::notify(std::string_view method) {
+  std::string line;
+  rpc::append_notification(line, method, {});
+  if (queue(std::move(line))) co_return Result<void>();
+  co_return lost_.value_or(Error("upstream.stopped", "the server is being stopped"));
+}
+
+Task<call::Outcome> StdioLink::forward(const call::Call& call, TimePoint deadline,
+                                       runtime::CancelSource* cancel) {
+  if (lost_) {
+    co_return call::Outcome::of_failure(mcp::kUpstreamFailure, *lost_, context_.config.name);
+  }
+  const rpc::Number id = pending_.add(deadline, &call);
+  const std::string token = std::to_string(id);
+  HopContext hop;
+  hop.to = facts_.revision;
+  hop.client_info = context_.environment.client_info;
+  if (call.caller.sink && !call.caller.progress_token.empty()) hop.progress_token = token;
+  std::string line;
+  rpc::append_request(line, token, call.method_name, hop_params(call, hop));
+  queue(std::move(line));
+
+  runtime::CancelSource::Subscription cancelled;
+  if (cancel) {
+    cancelled = cancel->subscribe([this, id](const std::string& reason) {
+      give_up(id, reason);
+      pending_.answer(id, Error("request.cancelled", "the caller cancelled the request"));
+    });
+  }
+  Reply reply = co_await pending_.wait(id);
+  if (!reply) {
+    const bool by_caller = reply.error().code == "request.cancelled";
+    co_return call::Outcome::of_failure(by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure,
+                                        reply.error(), context_.config.name);
+  }
+  call::Outcome outcome;
+  outcome.from = facts_.revision;
+  outcome.result = reply->result;
+  outcome.error = reply->error;
+  outcome.text = std::move(reply->text);
+  co_return outcome;
+}
+
+// Tells the server that an answer is no longer wanted; a late one is ignored.
+void StdioLink::give_up(rpc::Number id, std::string_view reason) {
+  if (quiet_.count(id) != 0) return;
+  json::ObjectBuilder params;
+  params.integer("requestId", id).string("reason", reason);
+  std::string line;
+  rpc::append_notification(line, "notifications/cancelled", params.take());
+  queue(std::move(line));
+}
+
+// --- Receiving
+
+Task<void> StdioLink::read_lines() {
+  std::string buffer(kReadBytes, '\0');
+  Error reading("upstream.exited", "it closed its standard output");
+  while (true) {
+    Result<std::size_t> got = co_await child_->output().read_some(buffer);
+    if (!got) reading = got.error();
+    if (!got || *got == 0) break;
+    framer_.feed(std::string_view(buffer.data(), *got));
+    while (auto line = framer_.next())
+      take_line(std::move(*line));
+  }
+  Error why = co_await why_it_ended(std::move(reading));
+  lost_ = why;
+  writable_.wake();
+  pending_.answer_all(why);
+  if (!stopped_ && context_.events.lost) context_.events.lost(why);
+}
+
+Task<Error> StdioLink::why_it_ended(Error reading) {
+  if (!stopped_ && !exit_.is_set()) {
+    // Its output has ended; the exit status follows within moments unless it lives on without one.
+    runtime::Watchdog patience(context_.home, [this] {
+      process::ExitStatus unknown;
+      unknown.code = -1;
+      exit_.set(unknown);
+    });
+    patience.set(Clock::now() + kExitNews);
+    co_await exit_.wait();
+  }
+  const auto status = child_->exited();
+  std::string message = fmt::format("server {} ended: {}", context_.config.name,
+                                    status ? status->text() : reading.message);
+  const auto lines = stderr_tail();
+  if (!lines.empty()) message += fmt::format("; its last words: {}", fmt::join(lines, " | "));
+  Error why("upstream.exited", std::move(message),
+            fmt::format("run its command by hand, or see `mcpx servers {}`", context_.config.name));
+  co_return why;
+}
+
+void StdioLink::take_line(rpc::Line line) {
+  if (auto* oversized = std::get_if<rpc::OversizedLine>(&line)) {
+    Error error(
+        "upstream.too_large",
+        fmt::format("server {} answered with a message of {} bytes, more than the {} allowed",
+                    context_.config.name, oversized->size,
+                    context_.environment.limits.message_bytes),
+        "raise limits.message in the configuration");
+    log::warning("{}", error.text());
+    if (const auto id = rpc::id_number(oversized->id)) pending_.answer(*id, error);
+    return;
+  }
+  const json::Limits limits{context_.environment.limits.json_depth};
+  auto parsed = rpc::parse(std::move(std::get<PaddedBuffer>(line)), limits);
+  if (parsed) {
+    take_message(std::move(*parsed));
+    return;
+  }
+  const rpc::ParseFailure& failure = parsed.error();
+  const auto id = rpc::id_number(failure.id);
+  if (id && pending_.answer(*id, Error("upstream.bad_frame",
+                                       "its answer is not a valid message: " + failure.message,
+                                       "report this to the server's author"))) {
+    return;
+  }
+  junk(failure.message);
+}
+
+// Servers print banners and debug lines on standard output; they are skipped (case C16).
+void StdioLink::junk(std::string_view what) {
+  if (!std::exchange(warned_junk_, true)) {
+    log::warning(
+        "server {} writes lines that are not JSON-RPC on its standard output ({}); they are "
+        "skipped, and this is said once",
+        context_.config.name, what);
+  }
+}
+
+void StdioLink::take_message(rpc::Message message) {
+  switch (message.kind) {
+    case rpc::Kind::result:
+    case rpc::Kind::error: {
+      const auto id = rpc::id_number(message.id);
+      if (!id || !pending_.answer(*id, std::move(message))) {
+        log::debug("server {}: an answer nobody waits for was ignored", context_.config.name);
+      }
+      return;
+    }
+    case rpc::Kind::notification:
+      return take_notification(message);
+    case rpc::Kind::request:
+      return answer_request(message);
+  }
+}
+
+void StdioLink::take_notification(const rpc::Message& message) {
+  const auto method = mcp::parse_method(message.method);
+  if (!method) return;
+  switch (*method) {
+    case mcp::Method::notify_tools_list_changed:
+      return context_.events.list_changed(mcp::ListKind::tools);
+    case mcp::Method::notify_prompts_list_changed:
+      return context_.events.list_changed(mcp::ListKind::prompts);
+    case mcp::Method::notify_resources_list_changed:
+      context_.events.list_changed(mcp::ListKind::resources);
+      return context_.events.list_changed(mcp::ListKind::resource_templates);
+    case mcp::Method::notify_progress:
+      return relay_progress(message);
+    case mcp::Method::notify_message:
+      return relay_log(message);
+    default:
+      return;
+  }
+}
+
+namespace {
+// Hands a notification to the caller, on the shard where its sink lives.
+void deliver(const call::Caller& caller, std::string json) {
+  if (!caller.sink || !caller.shard) return;
+  if (caller.shard->is_current()) return caller.sink->notify(std::move(json));
+  caller.shard->post(
+      [sink = caller.sink, text = std::move(json)]() mutable { sink->notify(std::move(text)); });
+}
+}  // namespace
+
+void StdioLink::relay_progress(const rpc::Message& message) {
+  const auto token = json::find(message.params, "progressToken");
+  const auto id = token ? rpc::id_number(*token) : std::nullopt;
+  const call::Call* call = id ? pending_.call_of(*id) : nullptr;
+  if (!call || call->caller.progress_token.empty()) return;
+  deliver(call->caller, progress_for(call->caller, message.params));
+}
+
+void StdioLink::relay_log(const rpc::Message& message) {
+  const call::Call* call = pending_.only_call();
+  if (call && wants_log(call->caller, message.params)) {
+    deliver(call->caller, log_message_for(message.params));
+  }
+}
+
+// mcpx declared no client capabilities, so a server may only ping.
+void StdioLink::answer_request(const rpc::Message& message) {
+  std::string line;
+  if (message.method == "ping") {
+    rpc::append_result(line, message.id, "{}");
+  } else {
+    rpc::append_error(line, message.id,
+                      rpc::error_object(rpc::kMethodNotFound,
+                                        "mcpx declared no capability for " + message.method));
+  }
+  queue(std::move(line));
+}
+
+// --- Life
+
+void StdioLink::established(const mcp::ServerFacts& facts) {
+  facts_ = facts;
+  if (facts_.era() == mcp::Era::modern) tasks_.spawn("listen", listen());
+}
+
+// A modern server announces changes only to those who listen (requirement of subscriptions).
+Task<void> StdioLink::listen() {
+  json::ObjectBuilder filter;
+  bool any = false;
+  for (const auto& [capability, member] :
+       {std::pair("tools", "toolsListChanged"), std::pair("prompts", "promptsListChanged"),
+        std::pair("resources", "resourcesListChanged")}) {
+    const auto declared = json::find(facts_.capabilities, capability, "listChanged");
+    if (!declared || *declared != "true") continue;
+    filter.boolean(member, true);
+    any = true;
+  }
+  if (!any) co_return;
+  json::ObjectBuilder params;
+  params.raw("_meta", mcp::modern_meta(facts_.revision, client_info(), "{}"));
+  params.raw("notifications", filter.take());
+  std::string text = params.take();
+  Result<rpc::Message> ended =
+      co_await request("subscriptions/listen", std::move(text), kNever, OnGiveUp::forget);
+  static_cast<void>(ended);  // ends with the link, or because the server does not offer it
+}
+
+std::vector<std::string> StdioLink::stderr_tail() const {
+  std::vector<std::string> lines;
+  std::string tail = child_->errors().tail(kStderrLines);
+  if (context_.environment.redactor) tail = (*context_.environment.redactor)(tail);
+  for (std::size_t at = 0; at < tail.size();) {
+    const std::size_t end = std::min(tail.find('\n', at), tail.size());
+    if (end > at) lines.push_back(tail.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+void StdioLink::hurry() {
+  pending_.answer_all(
+      Error("upstream.stopped", fmt::format("server {} is being stopped", context_.config.name)));
+}
+
+Task<void> StdioLink::stop(Milliseconds grace) {
+  stopped_ = true;
+  hurry();
+  writable_.wake();
+  if (grace.count() > 0) {
+    co_await child_->stop(grace);
+  } else {
+    co_await child_->kill();
+  }
+  child_->output().close();
+  co_await tasks_.join();
+}
+
+}  // namespace mcpx::upstream

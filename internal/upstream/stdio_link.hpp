@@ -1,0 +1,72 @@
+// StdioLink: one child process and the JSON-RPC lines to and from it.
+//
+// A reader task takes its lines apart, a writer task sends what is queued; both end when the child
+// closes its output, its input is stuck, or stop() is called. Thread: home shard only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/stream.hpp"
+#include "process/child.hpp"
+#include "rpc/line_framer.hpp"
+#include "runtime/one_shot.hpp"
+#include "runtime/task_group.hpp"
+#include "runtime/waiter.hpp"
+#include "upstream/link.hpp"
+#include "upstream/pending.hpp"
+
+namespace mcpx::upstream {
+
+class StdioLink final : public Link {
+ public:
+  StdioLink(LinkContext context, std::unique_ptr<process::Child> child);
+  void begin();  // starts the reader and the writer
+
+  Task<Result<rpc::Message>> request(std::string_view method, std::string params,
+                                     TimePoint deadline, OnGiveUp on_give_up) override;
+  Task<Result<void>> notify(std::string_view method) override;
+  Task<call::Outcome> forward(const call::Call& call, TimePoint deadline,
+                              runtime::CancelSource* cancel) override;
+  void established(const mcp::ServerFacts& facts) override;
+  const mcp::ServerFacts& facts() const override { return facts_; }
+  std::string_view client_info() const override { return context_.environment.client_info; }
+  bool alive() const override { return !lost_; }
+  std::size_t children() const override { return lost_ || stopped_ ? 0 : 1; }
+  std::vector<std::string> stderr_tail() const override;
+  void hurry() override;
+  Task<void> stop(Milliseconds grace) override;
+
+ private:
+  Task<void> read_lines();
+  Task<void> write_lines();
+  Task<void> listen();
+  Task<Error> why_it_ended(Error reading);
+  void take_line(rpc::Line line);
+  void take_message(rpc::Message message);
+  void take_notification(const rpc::Message& message);
+  void answer_request(const rpc::Message& message);
+  void give_up(rpc::Number id, std::string_view reason);
+  void relay_progress(const rpc::Message& message);
+  void relay_log(const rpc::Message& message);
+  bool queue(std::string line);
+  void junk(std::string_view what);
+
+  LinkContext context_;
+  std::unique_ptr<process::Child> child_;
+  rpc::LineFramer framer_;
+  Pending pending_;
+  mcp::ServerFacts facts_;
+  std::optional<Error> lost_;
+  bool stopped_ = false;
+  bool warned_junk_ = false;
+  std::string outgoing_;
+  runtime::Waiter writable_;
+  runtime::OneShot<process::ExitStatus> exit_;
+  std::unordered_map<rpc::Number, OnGiveUp> quiet_;  // requests that are not cancelled on the wire
+  runtime::TaskGroup tasks_;
+};
+
+}  // namespace mcpx::upstream
