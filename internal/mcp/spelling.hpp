@@ -1,12 +1,15 @@
 // Results, errors and definitions spelled for the revision of whoever receives them: the one place
-// where that is decided (design section 2, step 6). Driven by a table of members per revision.
+// where that is decided (design section 2, step 6). Driven by the table of members in shapes.cpp.
 //
-// What a revision never defined is not sent; data is carried over in a vocabulary the receiver has
-// (a resource_link becomes text for 2025-03-26, structured content without text gains a text block).
-// What both sides know passes byte for byte. Pure. Thread: any.
+// What a receiver's revision is too old to know is not sent; its data is carried over in a
+// vocabulary the receiver has (a resource_link becomes text for 2025-03-26, structured content
+// without text gains a text block). Everything else passes byte for byte, unknown members, unknown
+// content blocks and members of older revisions included. URIs are mapped before (registry), so the
+// text made of a link names what the caller can read. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,10 +25,10 @@ struct CacheHints {
 };
 
 struct ResultContext {
-  Revision from = kLatestLegacy;   // of the server that made the result
-  Revision to = kLatestLegacy;     // of the caller
-  std::string_view server_info;    // raw Implementation object for _meta of modern results
-  CacheHints cache;                // for a cacheable result that carries none itself
+  Revision from = kLatestLegacy;  // of the server that made the result
+  Revision to = kLatestLegacy;    // of the caller
+  std::string_view server_info;   // raw Implementation object for _meta of modern results
+  CacheHints cache;               // for a cacheable result that carries none itself
 };
 
 // Appends the result object spelled for `context.to`. `result` is what the upstream sent.
@@ -35,11 +38,34 @@ void append_result_for(std::string& out, Method method, json::Raw result,
 // Appends one definition of a list (a tool, prompt, resource, template) spelled for `to`.
 void append_definition_for(std::string& out, ListKind kind, json::Raw definition, Revision to);
 
+// Appends the params of a notification on its way to the caller.
+void append_notification_params_for(std::string& out, Method method, json::Raw params, Revision to);
+
+// Appends an Implementation object (serverInfo).
+void append_implementation_for(std::string& out, json::Raw implementation, Revision to);
+
+// What kind of result a modern server sent. Unknown types must be treated as invalid, never as
+// complete (2026-07-28 basic/index).
+enum class ResultType : std::uint8_t { complete, input_required, task, unknown };
+ResultType result_type_of(json::Raw result);
+
+struct ErrorContext {
+  std::optional<Revision> from;  // of the server that made it; unset when not known
+  Revision to = kLatestLegacy;
+  std::string_view uri;  // what resources/read asked for; completes a modern not-found error
+};
+
 // Appends an error object spelled for the caller: codes of another era are mapped (-32002 and
 // -32602 for a missing resource, ...), code, message and data otherwise untouched (case C36).
+void append_error_for(std::string& out, Method method, json::Raw error,
+                      const ErrorContext& context);
 void append_error_for(std::string& out, Method method, json::Raw error, Revision to);
 
-// The HTTP status a modern error travels with (400, 404, 200): spec basic/transports.
-unsigned http_status_for(int code, Revision to);
+// Where an error came up: a request that was refused as malformed (no _meta, wrong headers) against
+// an answer to a well-formed one.
+enum class ErrorStage : std::uint8_t { validation, execution };
+// The HTTP status an error response travels with (basic/transports/streamable-http; the table is in
+// docs/protocol.md). Legacy revisions leave it to the transport: 200 for what was executed.
+unsigned http_status_for(int code, Revision to, ErrorStage stage = ErrorStage::execution);
 
 }  // namespace mcpx::mcp
