@@ -181,7 +181,9 @@ bool SupervisedChild::take_reports() {
       take(report);
       continue;
     }
-    return got < 0 && (errno == EAGAIN || errno == EINTR);
+    // A supervisor that ended with an order of ours unread: its reports are still to be had.
+    if (got < 0 && (errno == ECONNRESET || errno == EINTR)) continue;
+    return got < 0 && errno == EAGAIN;
   }
 }
 
