@@ -1,4 +1,5 @@
-// Config: what the operator wrote, typed and validated. Immutable once loaded; shared as a snapshot.
+// Config: what the operator wrote, typed and validated. Immutable once loaded; shared as a
+// snapshot.
 //
 // One loader reads YAML and the `mcpServers` JSON that clients use. Every problem is reported with
 // file:line:column and a suggestion; nothing is guessed. docs/configuration.md lists every key.
@@ -23,14 +24,14 @@ namespace mcpx::config {
 enum class Protocol : std::uint8_t { automatic, modern, legacy };
 
 struct Server {
-  std::string name;                       // [A-Za-z0-9_-]+, the key under `servers:`
+  std::string name;  // [A-Za-z0-9_-]+, the key under `servers:`
   bool enabled = true;
-  std::optional<std::string> prefix;      // default: the name; "" is allowed
+  std::optional<std::string> prefix;  // default: the name; "" is allowed
   // stdio
   std::string command;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;  // references resolved
-  std::vector<std::string> inherit_env;   // further variables passed on from the daemon
+  std::vector<std::string> inherit_env;  // further variables passed on from the daemon
   std::string cwd;
   // HTTP
   std::string url;
@@ -39,7 +40,7 @@ struct Server {
   std::vector<std::string> tools_allow, tools_deny;  // glob patterns over original names
   Protocol protocol = Protocol::automatic;
   Milliseconds start_timeout{30'000};
-  Milliseconds probe_timeout{3'000};      // wait for an answer to server/discover over stdio
+  Milliseconds probe_timeout{3'000};  // wait for an answer to server/discover over stdio
   Milliseconds call_timeout{60'000};
   Milliseconds list_timeout{15'000};
   Milliseconds stop_grace{2'000};
@@ -55,7 +56,7 @@ struct Listen {
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7332;
   bool http_enabled = true;
-  std::string unix_path;                  // empty: none
+  std::string unix_path;  // empty: none
   std::vector<std::string> allowed_hosts, allowed_origins;
 };
 
@@ -65,32 +66,32 @@ struct Limits {
   std::size_t head_bytes = 64u << 10;
   std::size_t json_depth = 256;
   std::size_t connections = 4096;
-  std::size_t sessions = 4096;            // legacy sessions held at once
-  std::size_t calls_per_server = 1024;    // in flight at once
+  std::size_t sessions = 4096;          // legacy sessions held at once
+  std::size_t calls_per_server = 1024;  // in flight at once
   std::size_t stderr_bytes = 64u << 10;
 };
 
 struct Config {
-  std::string file;                       // where it came from
+  std::string file;  // where it came from
   Listen listen;
   Limits limits;
-  std::size_t threads = 0;                // 0: min(4, cores)
+  std::size_t threads = 0;  // 0: min(4, cores)
   std::string log_level = "info";
   LogFormat log_format = LogFormat::human;
   std::string log_file;
   std::size_t names_max = 64;
-  Milliseconds ready_wait{5'000};         // a list waits this long at most for the first server
+  Milliseconds ready_wait{5'000};  // a list waits this long at most for the first server
   Milliseconds shutdown_grace{5'000};
-  std::vector<std::string> path_extra;    // `path:` directories appended to every child's PATH
-  std::vector<Server> servers;            // in the order of the file
-  std::vector<std::string> secrets;       // every value that came from a reference, env or header
-  std::vector<std::string> warnings;      // accepted, but worth a line at start
+  std::vector<std::string> path_extra;  // `path:` directories appended to every child's PATH
+  std::vector<Server> servers;          // in the order of the file
+  std::vector<std::string> secrets;     // every value that came from a reference, env or header
+  std::vector<std::string> warnings;    // accepted, but worth a line at start
 };
 
 // One problem, as shown: "mcpx.yaml:12:5: unknown key 'comand'; did you mean 'command'?"
 struct Problem {
   std::string file;
-  int line = 0, column = 0;               // 1-based; 0 when the whole file is meant
+  int line = 0, column = 0;  // 1-based; 0 when the whole file is meant
   std::string message, suggestion;
   std::string text() const;
 };

@@ -1,0 +1,176 @@
+#include "config/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "config/values.hpp"
+
+namespace mcpx::config {
+namespace {
+
+constexpr std::uint64_t kKiB = 1u << 10, kMiB = 1u << 20, kGiB = 1u << 30;
+
+void read_http(Context& context, const Field& field, Listen& listen) {
+  const Node& value = field.value;
+  if (value.kind == Node::Kind::scalar && (value.scalar == "off" || value.scalar == "false")) {
+    listen.http_enabled = false;
+    return;
+  }
+  const auto address =
+      value.kind == Node::Kind::scalar ? parse_address(value.scalar) : std::nullopt;
+  if (!address) return wrong_type(context, field, "host:port, a port, or off");
+  listen.http_host = address->host;
+  listen.http_port = address->port;
+  if (!is_loopback(address->host)) {
+    context.warn(value.at, fmt::format("mcpx listens on {}, where other machines may reach it "
+                                       "without a password; 127.0.0.1 keeps it to this one",
+                                       address->host));
+  }
+}
+
+// sun_path holds 108 bytes with the terminator.
+void read_unix(Context& context, const Field& field, Listen& listen) {
+  std::string path;
+  if (!read_text(context, field, Secrecy::place, path) || path.empty()) return;
+  if (path.front() != '/') return out_of_range(context, field, "an absolute path");
+  if (path.size() > 107) return out_of_range(context, field, "at most 107 bytes long");
+  listen.unix_path = std::move(path);
+}
+
+void read_hosts(Context& context, const Field& field, Listen& listen) {
+  read_list(context, field, listen.allowed_hosts);
+  for (const std::string& host : listen.allowed_hosts) {
+    if (host.empty() || host.find_first_of("/ @?#*") != std::string::npos) {
+      out_of_range(context, field, "a list of host names, with or without a port");
+      return;
+    }
+  }
+}
+
+void read_origins(Context& context, const Field& field, Listen& listen) {
+  read_list(context, field, listen.allowed_origins);
+  for (const std::string& origin : listen.allowed_origins) {
+    const std::size_t scheme = origin.find("://");
+    const bool ok = scheme != std::string::npos && scheme > 0 && scheme + 3 < origin.size() &&
+                    origin.find_first_of("/ ?#*", scheme + 3) == std::string::npos;
+    if (!ok) return out_of_range(context, field, "a list of origins, scheme://host[:port]");
+  }
+}
+
+constexpr std::array<Key<Listen>, 4> kListen = {{
+    {"http", read_http, "http: 127.0.0.1:7332"},
+    {"unix", read_unix, "unix: ${env:XDG_RUNTIME_DIR}/mcpx/mcpx.sock"},
+    {"allowed_hosts", read_hosts, "allowed_hosts: [mcpx.example]"},
+    {"allowed_origins", read_origins, "allowed_origins: [\"https://app.example\"]"},
+}};
+
+constexpr std::array<Key<Limits>, 8> kLimits = {{
+    {"body", size_key<&Limits::body_bytes, kKiB, kGiB>, "body: 16MiB"},
+    {"message", size_key<&Limits::message_bytes, kKiB, kGiB>, "message: 64MiB"},
+    {"head", size_key<&Limits::head_bytes, kKiB, kMiB>, "head: 64KiB"},
+    {"json_depth", integer_key<&Limits::json_depth, 16, 1024>, "json_depth: 256"},
+    {"connections", integer_key<&Limits::connections, 1, 1'000'000>, "connections: 4096"},
+    {"sessions", integer_key<&Limits::sessions, 1, 1'000'000>, "sessions: 4096"},
+    {"calls_per_server", integer_key<&Limits::calls_per_server, 1, 1'000'000>,
+     "calls_per_server: 1024"},
+    {"stderr", size_key<&Limits::stderr_bytes, kKiB, 16 * kMiB>, "stderr: 64KiB"},
+}};
+
+void read_level(Context& context, const Field& field, Config& config) {
+  static constexpr std::array<std::string_view, 6> kLevels = {"trace",   "debug", "info",
+                                                              "warning", "error", "off"};
+  std::size_t index = 0;
+  if (read_choice(context, field, kLevels, index)) config.log_level = std::string(kLevels[index]);
+}
+
+void read_format(Context& context, const Field& field, Config& config) {
+  static constexpr std::array<std::string_view, 2> kFormats = {"human", "json"};
+  std::size_t index = 0;
+  if (!read_choice(context, field, kFormats, index)) return;
+  config.log_format = index == 0 ? LogFormat::human : LogFormat::json;
+}
+
+constexpr std::array<Key<Config>, 3> kLog = {{
+    {"level", read_level, "level: info"},
+    {"format", read_format, "format: human"},
+    {"file", place_key<&Config::log_file>, "file: /var/log/mcpx.log"},
+}};
+
+constexpr std::array<Key<Config>, 1> kNames = {{
+    {"max", integer_key<&Config::names_max, 16, 256>, "max: 64"},
+}};
+
+void read_path(Context& context, const Field& field, Config& config) {
+  read_text_list(context, field, Secrecy::place, config.path_extra);
+  for (const std::string& directory : config.path_extra) {
+    if (directory.empty() || directory.front() != '/' || directory.find(':') != std::string::npos) {
+      out_of_range(context, field, "a list of absolute directories");
+      return;
+    }
+  }
+}
+
+void read_listen(Context& context, const Field& field, Draft& draft) {
+  read_mapping(context, field, std::span<const Key<Listen>>(kListen), draft.config.listen);
+}
+void read_limits(Context& context, const Field& field, Draft& draft) {
+  read_mapping(context, field, std::span<const Key<Limits>>(kLimits), draft.config.limits);
+}
+void read_log(Context& context, const Field& field, Draft& draft) {
+  read_mapping(context, field, std::span<const Key<Config>>(kLog), draft.config);
+}
+void read_names(Context& context, const Field& field, Draft& draft) {
+  read_mapping(context, field, std::span<const Key<Config>>(kNames), draft.config);
+}
+
+// Adapts a reader of Config to the draft that holds it.
+template <void (*Read)(Context&, const Field&, Config&)>
+void in_config(Context& context, const Field& field, Draft& draft) {
+  Read(context, field, draft.config);
+}
+
+constexpr std::array<Key<Draft>, 10> kRoot = {{
+    {"listen", read_listen, "listen: {http: 127.0.0.1:7332}"},
+    {"limits", read_limits, "limits: {body: 16MiB}"},
+    {"threads", in_config<integer_key<&Config::threads, 0, 256, Config>>, "threads: 2"},
+    {"log", read_log, "log: {level: info}"},
+    {"names", read_names, "names: {max: 64}"},
+    {"path", in_config<read_path>, "path: [/opt/node/bin]"},
+    {"ready_wait", in_config<duration_key<&Config::ready_wait, 0, Config>>, "ready_wait: 5s"},
+    {"shutdown_grace", in_config<duration_key<&Config::shutdown_grace, 0, Config>>,
+     "shutdown_grace: 5s"},
+    {"servers", read_servers, "servers: {files: {command: mcp-server-files}}"},
+    {"mcpServers", read_servers, "mcpServers: {files: {command: mcp-server-files}}"},
+}};
+
+template <class Target, std::size_t N>
+void add_keys(std::vector<std::string>& out, std::string_view prefix,
+              const std::array<Key<Target>, N>& table) {
+  for (const Key<Target>& key : table)
+    out.push_back(std::string(prefix) + std::string(key.name));
+}
+
+}  // namespace
+
+void read_root(Context& context, const Field& field, Draft& draft) {
+  // Keys that start with "x-" are the file's own: a place for anchors.
+  Node own = field.value;
+  std::erase_if(own.entries, [](const Node::Entry& e) { return e.key.rfind("x-", 0) == 0; });
+  const Field root = {field.name, field.example, field.at, own};
+  read_mapping(context, root, std::span<const Key<Draft>>(kRoot), draft);
+}
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> out;
+  add_keys(out, "", kRoot);
+  add_keys(out, "listen.", kListen);
+  add_keys(out, "limits.", kLimits);
+  add_keys(out, "log.", kLog);
+  add_keys(out, "names.", kNames);
+  for (const std::string& key : known_server_keys())
+    out.push_back("servers.NAME." + key);
+  return out;
+}
+
+}  // namespace mcpx::config
