@@ -86,7 +86,7 @@ const std::vector<Case>& cases() {
 }  // namespace
 
 TEST_CASE("C37: an event stream is read the same however it is split",
-          "[req:streamable-http-client-supports-json-and-sse]") {
+          "[req:streamable-http-sse-comment-keepalive]") {
   for (const auto& c : cases()) {
     DYNAMIC_SECTION(c.name) {
       for (const auto& pieces : test::splits(c.bytes)) {
