@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,10 +71,10 @@ class Elements {
 // The first member of that (unescaped) name; nullopt when absent or not an object.
 std::optional<Raw> find(Raw object, std::string_view key);
 // find() along a path of keys.
+std::optional<Raw> find_path(Raw object, std::initializer_list<std::string_view> keys);
 template <class... Keys>
 std::optional<Raw> find(Raw object, std::string_view key, Keys... rest) {
-  const auto inner = find(object, key);
-  return inner ? find(*inner, std::string_view(rest)...) : std::nullopt;
+  return find_path(object, {key, std::string_view(rest)...});
 }
 
 // The UTF-8 text of a string token; nullopt when it is not a string or holds a lone surrogate.

@@ -118,6 +118,15 @@ std::optional<Raw> find(Raw object, std::string_view key) {
   return std::nullopt;
 }
 
+std::optional<Raw> find_path(Raw object, std::initializer_list<std::string_view> keys) {
+  std::optional<Raw> at = object;
+  for (const std::string_view key : keys) {
+    at = find(*at, key);
+    if (!at) return std::nullopt;
+  }
+  return at;
+}
+
 std::optional<std::string> find_string(Raw object, std::string_view key) {
   const auto value = find(object, key);
   return value ? decode_string(*value) : std::nullopt;
