@@ -1,0 +1,50 @@
+#include "downstream/call_stream.hpp"
+
+#include <array>
+#include <utility>
+
+namespace mcpx::downstream {
+
+std::span<const http1::Field> stream_fields() {
+  static constexpr std::array<http1::Field, 2> kFields = {http1::Field{"Cache-Control", "no-cache"},
+                                                          http1::Field{"X-Accel-Buffering", "no"}};
+  return kFields;
+}
+
+void CallStream::notify(std::string json) {
+  if (!exchange_) return;
+  const bool first = !running_;
+  if (first) running_ = std::make_unique<Running>();
+  if (running_->queue.size() >= kQueueLimit) running_->queue.pop_front();
+  running_->queue.push_back(std::move(json));
+  if (!first) return running_->more.wake();
+  if (!tasks_->spawn("call stream", write_out(shared_from_this()))) running_->written.open();
+}
+
+Task<void> CallStream::write_out(std::shared_ptr<CallStream> self) {
+  Running& running = *self->running_;
+  http::Exchange& exchange = *self->exchange_;
+  Result<void> sent = co_await exchange.begin_stream(stream_fields());
+  while (sent) {
+    if (running.queue.empty()) {
+      if (!self->exchange_) break;
+      co_await running.more.wait();
+      continue;
+    }
+    const std::string json = std::move(running.queue.front());
+    running.queue.pop_front();
+    sent = co_await exchange.send_event(json);
+  }
+  self->exchange_ = nullptr;  // a client that is gone gets nothing more
+  running.written.open();
+}
+
+Task<bool> CallStream::finish() {
+  exchange_ = nullptr;
+  if (!running_) co_return false;
+  running_->more.wake();
+  co_await running_->written.wait();
+  co_return true;
+}
+
+}  // namespace mcpx::downstream

@@ -1,0 +1,61 @@
+// Core: what every request of the Service shares. Local: the part of it that belongs to one shard.
+// Internal to the room. Made by Service; outlives every request.
+// Thread: Core is read only once started, except where its members say otherwise; Local its shard.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "downstream/change_streams.hpp"
+#include "downstream/in_flight.hpp"
+#include "downstream/session.hpp"
+#include "json/json.hpp"
+#include "registry/registry.hpp"
+#include "runtime/shard.hpp"
+#include "runtime/task_group.hpp"
+
+namespace mcpx::downstream {
+
+using EndpointPtr = std::shared_ptr<const registry::Endpoint>;
+
+struct Local {
+  Local(runtime::Shard& shard_in, std::string_view server_info, Milliseconds keep_alive)
+      : shard(shard_in), tasks(shard_in), streams(shard_in, server_info, keep_alive) {}
+
+  runtime::Shard& shard;
+  runtime::TaskGroup tasks;  // writers of call streams; each is awaited by its request
+  InFlight in_flight;
+  ChangeStreams streams;
+};
+
+struct Core : std::enable_shared_from_this<Core> {
+  Core(const config::Config& config_in, registry::Registry& registry_in,
+       std::vector<runtime::Shard*> shards_in);
+
+  Local& local(const runtime::Shard& shard) const { return *locals[shard.index()]; }
+  // True if the configuration has that endpoint and it is enabled.
+  bool has_endpoint(std::string_view name) const;
+  // ["/mcp","/mcp/a"]: raw, for the error that says which there are.
+  std::string endpoint_paths() const;
+
+  const config::Config& config;
+  registry::Registry& registry;
+  std::vector<runtime::Shard*> shards;
+  const std::string server_info;  // raw Implementation object: mcpx itself
+  SessionDirectory sessions;
+  std::vector<std::unique_ptr<Local>> locals;  // by shard index
+  // The servers had their chance to come up before the first list of /mcp; any shard.
+  std::atomic<bool> settled{false};
+};
+
+// The endpoint in the snapshot of the calling shard; null while there is none.
+EndpointPtr endpoint_now(const Core& core, std::string_view name);
+// The same after a bounded wait for something to list, as long as there is nothing (case C13).
+Task<EndpointPtr> endpoint_when_ready(Core& core, std::string name);
+// The same for lists: the first one of /mcp also waits a moment for servers that are still coming.
+Task<EndpointPtr> endpoint_when_listed(Core& core, std::string name);
+
+}  // namespace mcpx::downstream

@@ -1,0 +1,196 @@
+#include "downstream/dispatch.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "downstream/render.hpp"
+#include "downstream/targets.hpp"
+#include "mcp/error_codes.hpp"
+#include "mcp/spelling.hpp"
+#include "registry/uri_map.hpp"
+#include "upstream/server.hpp"
+
+namespace mcpx::downstream {
+namespace {
+
+Answer method_not_found(const Request& request) {
+  return Answer::error(rpc::kMethodNotFound,
+                       fmt::format("Method not found: {}", request.message.method), {},
+                       request.modern() ? 404 : 200);
+}
+
+Answer no_catalogue() {
+  json::ObjectBuilder data;
+  data.string("code", "registry.starting").string("remedy", "try again in a moment");
+  return Answer::error(rpc::kInternalError, "mcpx is still reading what its servers offer",
+                       data.take());
+}
+
+// --- Lists
+
+std::optional<mcp::ListKind> list_of(mcp::Method method) {
+  for (std::size_t i = 0; i < mcp::kListKinds; ++i) {
+    const auto kind = static_cast<mcp::ListKind>(i);
+    if (mcp::info(kind).method == method) return kind;
+  }
+  return std::nullopt;
+}
+
+// A method behind a capability that is not advertised is not there: what the schema says of
+// MethodNotFoundError, and what the server behind a pass-through endpoint would say. A legacy
+// client of /mcp may have been told of a capability that has gone since; it gets an empty list.
+bool withheld(const registry::Endpoint& endpoint, const Request& request, mcp::ListKind kind) {
+  if (!endpoint.ready) return false;
+  if (!request.modern() && request.endpoint.empty()) return false;
+  const auto& capabilities =
+      request.modern() ? endpoint.capabilities_modern : endpoint.capabilities_legacy;
+  return !json::find(capabilities, mcp::info(kind).capability);
+}
+
+Task<Answer> list(Request& request, mcp::ListKind kind) {
+  // mcpx answers a list in one page, so it never gave out a cursor.
+  if (!request.message.cursor.empty() && request.message.cursor != "\"\"") {
+    co_return Answer::error(rpc::kInvalidParams, "Invalid params: unknown cursor");
+  }
+  std::string name(request.endpoint);
+  const EndpointPtr endpoint = co_await endpoint_when_listed(request.core, std::move(name));
+  if (!endpoint) co_return no_catalogue();
+  if (withheld(*endpoint, request, kind)) co_return method_not_found(request);
+  const registry::Rendered& rendered = endpoint->list(kind, request.revision);
+  if (!rendered) co_return no_catalogue();
+  co_return Answer::shared(rendered);
+}
+
+// --- Calls
+
+// What an upstream of `from` sends can be written as it is when the caller's revision knows all of
+// it: the newest legacy revision does, and so does the one the upstream speaks itself.
+bool passes_unchanged(const call::Outcome& outcome, const Request& request) {
+  if (request.modern() || mcp::era_of(outcome.from) == mcp::Era::modern) return false;
+  if (request.revision == mcp::kLatestLegacy) return true;
+  return request.revision == outcome.from && request.revision >= mcp::Revision::r2025_06_18;
+}
+
+Answer spell_error(const call::Outcome& outcome, const Request& request,
+                   const registry::Target& target) {
+  std::string mapped;
+  if (request.endpoint.empty()) {
+    mapped = registry::expose_error_uris(outcome.error, target.server_name);
+  }
+  const auto uri = json::decode_string(request.message.uri);
+  mcp::ErrorContext context;
+  context.from = outcome.from;
+  context.to = request.revision;
+  if (uri) context.uri = *uri;
+  std::string text;
+  mcp::append_error_for(text, request.method, mapped.empty() ? outcome.error : json::Raw(mapped),
+                        context);
+  unsigned status = 200;
+  if (request.modern()) {
+    const auto code = json::find(text, "code");
+    const auto number = code ? json::as_integer(*code) : std::nullopt;
+    status = mcp::http_status_for(static_cast<int>(number.value_or(rpc::kInternalError)),
+                                  request.revision);
+  }
+  return Answer::error_object(std::move(text), status);
+}
+
+Answer spell(call::Outcome outcome, const Request& request, const registry::Target& target) {
+  if (!outcome.ok()) return spell_error(outcome, request, target);
+  // On the aggregating endpoint a URI must lead back to its server.
+  std::string mapped;
+  if (request.endpoint.empty()) {
+    mapped = registry::expose_result_uris(request.method, outcome.result, target.server_name);
+  }
+  if (mapped.empty() && passes_unchanged(outcome, request)) {
+    return Answer::forwarded(std::move(outcome));
+  }
+  mcp::ResultContext context;
+  context.from = outcome.from;
+  context.to = request.revision;
+  context.server_info = request.core.server_info;
+  std::string text;
+  mcp::append_result_for(text, request.method, mapped.empty() ? outcome.result : json::Raw(mapped),
+                         context);
+  return Answer::result(std::move(text));
+}
+
+void describe_caller(call::Caller& caller, const Request& request) {
+  caller.revision = request.revision;
+  caller.client_info = request.client_info;
+  caller.client_capabilities = request.client_capabilities;
+  caller.progress_token = json::find(request.message.meta, "progressToken").value_or(json::Raw());
+  caller.log_level = request.log_level;
+  caller.sink = request.sink;
+  caller.cancel = request.cancel;
+  caller.shard = &runtime::Shard::current();
+  caller.request_id = request.request_id;
+}
+
+Task<Answer> forward(Request& request) {
+  std::string name(request.endpoint);
+  EndpointPtr endpoint = endpoint_now(request.core, name);
+  if (!endpoint || !endpoint->ready) {
+    endpoint = co_await endpoint_when_ready(request.core, std::move(name));
+  }
+  if (!endpoint) co_return no_catalogue();
+  Resolution resolution = resolve(*endpoint, request);
+  if (auto* refusal = std::get_if<Answer>(&resolution)) co_return std::move(*refusal);
+  Resolved& found = std::get<Resolved>(resolution);
+
+  call::Call call;
+  call.method = request.method;
+  call.method_name = request.message.method;
+  call.params = request.message.params;
+  call.target_member = found.member;
+  call.target_value = std::move(found.value);
+  describe_caller(call.caller, request);
+  call::Outcome outcome = co_await found.target.server->call(call);
+  if (request.cancel && request.cancel->cancelled()) co_return Answer::silence();
+  co_return spell(std::move(outcome), request, found.target);
+}
+
+// --- What mcpx answers itself
+
+Answer set_log_level(const Request& request) {
+  const auto level = json::find_string(request.message.params, "level");
+  const auto index = level ? Session::level_index(*level) : std::nullopt;
+  if (!index) {
+    return Answer::error(rpc::kInvalidParams,
+                         "Invalid params: 'level' must be one of debug, info, notice, warning, "
+                         "error, critical, alert, emergency");
+  }
+  request.session->live.log_level.store(*index);
+  return Answer::result("{}");
+}
+
+Task<Answer> discover(Request& request) {
+  std::string name(request.endpoint);
+  const EndpointPtr endpoint = co_await endpoint_when_ready(request.core, std::move(name));
+  if (!endpoint) co_return no_catalogue();
+  co_return Answer::result(discover_result(*endpoint, request.core.server_info));
+}
+
+}  // namespace
+
+Task<Answer> dispatch(Request& request) {
+  if (const auto kind = list_of(request.method)) co_return co_await list(request, *kind);
+  switch (request.method) {
+    case mcp::Method::tools_call:
+    case mcp::Method::prompts_get:
+    case mcp::Method::resources_read:
+    case mcp::Method::completion_complete:
+      co_return co_await forward(request);
+    case mcp::Method::server_discover:
+      co_return co_await discover(request);
+    case mcp::Method::ping:
+      co_return Answer::result("{}");
+    case mcp::Method::logging_set_level:
+      co_return set_log_level(request);
+    default:
+      co_return method_not_found(request);
+  }
+}
+
+}  // namespace mcpx::downstream

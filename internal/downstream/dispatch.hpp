@@ -1,0 +1,47 @@
+// dispatch: from a request that was found to be in order to its answer.
+//
+// Lists come out of the snapshot, calls go through the registry's tables to an upstream, and what
+// comes back is spelled for the caller here and nowhere else. Thread: the request's shard.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "downstream/answer.hpp"
+#include "downstream/core.hpp"
+#include "mcp/method.hpp"
+#include "mcp/revision.hpp"
+#include "rpc/message.hpp"
+#include "runtime/cancel.hpp"
+
+namespace mcpx::downstream {
+
+// One request and whom it is from. Lives in the frame that serves it, as does what it refers to.
+struct Request {
+  Request(Core& core_in, const rpc::Message& message_in, std::string_view endpoint_in,
+          mcp::Revision revision_in, mcp::Method method_in)
+      : core(core_in),
+        message(message_in),
+        endpoint(endpoint_in),
+        revision(revision_in),
+        method(method_in) {}
+
+  bool modern() const { return mcp::era_of(revision) == mcp::Era::modern; }
+
+  Core& core;
+  const rpc::Message& message;
+  std::string_view endpoint;  // "" is /mcp
+  mcp::Revision revision;
+  mcp::Method method;
+  const Session* session = nullptr;  // null: modern
+  json::Raw client_info, client_capabilities;
+  std::string log_level;                         // empty: wants no log messages
+  std::string_view request_id;                   // for log lines
+  std::shared_ptr<call::NotificationSink> sink;  // null: nothing can be told while it runs
+  runtime::CancelSource* cancel = nullptr;
+};
+
+Task<Answer> dispatch(Request& request);
+
+}  // namespace mcpx::downstream

@@ -1,0 +1,129 @@
+#include "downstream/modern_checks.hpp"
+
+#include <fmt/core.h>
+
+#include "base/check.hpp"
+#include "downstream/fields.hpp"
+#include "mcp/error_codes.hpp"
+
+namespace mcpx::downstream {
+namespace {
+
+using Check = std::optional<Refusal>;
+
+Refusal mismatch(std::string message) {
+  return Refusal(400, mcp::kHeaderMismatch, "Header mismatch: " + std::move(message));
+}
+
+Refusal invalid(std::string message) {
+  return Refusal(400, rpc::kInvalidParams, "Invalid params: " + std::move(message));
+}
+
+// A field that must appear once; two of them are two readings of one request.
+boost::system::result<std::string_view, Refusal> single(const http1::Fields& fields,
+                                                        std::string_view name) {
+  const auto value = field(fields, name);
+  if (!value) return mismatch(fmt::format("the {} header is missing", name));
+  if (fields.count(name) > 1) return mismatch(fmt::format("the {} header is repeated", name));
+  return *value;
+}
+
+Check check_version(const http1::Fields& fields, std::string_view version) {
+  const auto header = single(fields, kVersionField);
+  if (header.has_error()) return header.error();
+  if (*header != version) {
+    return mismatch(fmt::format("{} header value '{}' does not match _meta value '{}'",
+                                kVersionField, *header, version));
+  }
+  const auto revision = mcp::parse_revision(version);
+  if (revision && mcp::era_of(*revision) == mcp::Era::modern) return std::nullopt;
+  json::ObjectBuilder data;
+  data.raw("supported", modern_versions()).string("requested", version);
+  return Refusal(400, mcp::kUnsupportedProtocolVersion, "Unsupported protocol version",
+                 data.take());
+}
+
+Check check_method(const http1::Fields& fields, const rpc::Message& message) {
+  const auto header = single(fields, kMethodField);
+  if (header.has_error()) return header.error();
+  if (*header == message.method) return std::nullopt;
+  return mismatch(fmt::format("{} header value '{}' does not match body value '{}'", kMethodField,
+                              *header, message.method));
+}
+
+// Mcp-Name mirrors params.name, for resources/read params.uri.
+Check check_name(const http1::Fields& fields, const rpc::Message& message, mcp::Method method) {
+  const bool by_uri = method == mcp::Method::resources_read;
+  if (!by_uri && method != mcp::Method::tools_call && method != mcp::Method::prompts_get) {
+    return std::nullopt;
+  }
+  const auto value = json::decode_string(by_uri ? message.uri : message.name);
+  if (!value) return invalid(fmt::format("'{}' must be a string", by_uri ? "uri" : "name"));
+  const auto header = single(fields, kNameField);
+  if (header.has_error()) return header.error();
+  const auto decoded = decode_mirrored(*header);
+  if (!decoded) return mismatch(fmt::format("{} header value is malformed", kNameField));
+  if (*decoded == *value) return std::nullopt;
+  return mismatch(fmt::format("{} header value '{}' does not match body value '{}'", kNameField,
+                              *decoded, *value));
+}
+
+}  // namespace
+
+void throw_exception_from_error(const Refusal&, const boost::source_location& where) {
+  check_failed("value() of a refusal", where.file_name(), static_cast<int>(where.line()));
+}
+
+const std::string& modern_versions() {
+  static const std::string text = [] {
+    std::string list = "[";
+    for (const auto revision : mcp::kAllRevisions) {
+      if (mcp::era_of(revision) != mcp::Era::modern) continue;
+      if (list.size() > 1) list += ',';
+      json::append_string(list, mcp::text(revision));
+    }
+    return list + "]";
+  }();
+  return text;
+}
+
+Opening opening_of(const http1::Fields& fields, const rpc::Message& message) {
+  if (!message.meta.empty() && json::find(message.meta, mcp::kMetaProtocolVersion)) {
+    return Opening::modern;
+  }
+  if (message.kind == rpc::Kind::request && message.method == "initialize") {
+    return Opening::initialize;
+  }
+  const auto header = field(fields, kVersionField);
+  const auto revision = header ? mcp::parse_revision(*header) : std::nullopt;
+  if (revision && mcp::era_of(*revision) == mcp::Era::modern) return Opening::modern;
+  return Opening::legacy;
+}
+
+boost::system::result<ModernRequest, Refusal> check_modern(const http1::Fields& fields,
+                                                           const rpc::Message& message) {
+  if (message.meta.empty()) return invalid("'_meta' is missing");
+  const auto version = json::find_string(message.meta, mcp::kMetaProtocolVersion);
+  if (!version) return invalid(fmt::format("_meta '{}' is missing", mcp::kMetaProtocolVersion));
+  if (auto refusal = check_version(fields, *version)) return *refusal;
+
+  const auto capabilities = json::find(message.meta, mcp::kMetaClientCapabilities);
+  if (!capabilities || !json::is_object(*capabilities)) {
+    return invalid(fmt::format("_meta '{}' is missing", mcp::kMetaClientCapabilities));
+  }
+  if (auto refusal = check_method(fields, message)) return *refusal;
+
+  ModernRequest request;
+  request.revision = *mcp::parse_revision(*version);
+  const auto method = mcp::parse_method(message.method);
+  const bool known = method && mcp::exists_in(*method, request.revision) &&
+                     mcp::info(*method).from_client && !mcp::info(*method).notification;
+  if (!known) {
+    return Refusal(404, rpc::kMethodNotFound, fmt::format("Method not found: {}", message.method));
+  }
+  request.method = *method;
+  if (auto refusal = check_name(fields, message, *method)) return *refusal;
+  return request;
+}
+
+}  // namespace mcpx::downstream

@@ -1,0 +1,112 @@
+#include "downstream/service.hpp"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "downstream/answer.hpp"
+#include "downstream/core.hpp"
+#include "downstream/post.hpp"
+#include "downstream/session_routes.hpp"
+#include "rpc/message.hpp"
+#include "runtime/hop.hpp"
+
+namespace mcpx::downstream {
+namespace {
+
+// "/mcp" -> "", "/mcp/files" and "/mcp/files/" -> "files"; nullopt for deeper paths.
+std::optional<std::string_view> endpoint_of(std::string_view path) {
+  constexpr std::string_view kRoot = "/mcp";
+  if (path.substr(0, kRoot.size()) != kRoot) return std::nullopt;
+  path.remove_prefix(kRoot.size());
+  if (!path.empty() && path.front() == '/') path.remove_prefix(1);
+  if (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  if (path.find('/') != std::string_view::npos) return std::nullopt;
+  return path;
+}
+
+Task<void> refuse_endpoint(const Core& core, http::Exchange& exchange) {
+  json::ObjectBuilder data;
+  data.string("code", "endpoint.unknown");
+  data.string("remedy", "use one of the endpoints listed, or add the server to the configuration");
+  data.raw("endpoints", core.endpoint_paths());
+  const std::string body = data.take();
+  const std::string message = fmt::format("no endpoint {} here", exchange.head().path());
+  co_await send_error(exchange, 404, json::Raw(), rpc::kInvalidRequest, message, body);
+}
+
+Task<bool> listen_to(Core& core, runtime::Shard& shard) {
+  // The registry may outlive the service.
+  std::weak_ptr<Core> weak = core.weak_from_this();
+  core.registry.on_change([weak, &shard](const registry::Change& change) {
+    if (const auto alive = weak.lock()) alive->local(shard).streams.publish(change);
+  });
+  co_return true;
+}
+
+Task<bool> join_tasks(Core& core, runtime::Shard& shard) {
+  co_await core.local(shard).tasks.join();
+  co_return true;
+}
+
+}  // namespace
+
+Service::Service(const config::Config& config, registry::Registry& registry,
+                 std::vector<runtime::Shard*> shards)
+    : core_(std::make_shared<Core>(config, registry, std::move(shards))) {
+  Core* core = core_.get();
+  core->sessions.on_end([core](runtime::Shard& shard, const Session& session) {
+    core->local(shard).streams.end_session(session);
+    core->local(shard).in_flight.cancel_all(session, "the session was ended");
+  });
+}
+
+Service::~Service() = default;
+
+Task<void> Service::start() {
+  for (runtime::Shard* shard : core_->shards) {
+    const std::function<Task<bool>()> make = [core = core_, shard] {
+      return listen_to(*core, *shard);
+    };
+    co_await runtime::run_on<bool>(*shard, make);
+  }
+}
+
+Task<void> Service::handle(http::Exchange& exchange) {
+  const std::string_view method = exchange.head().method;
+  const auto endpoint = endpoint_of(exchange.head().path());
+  if (!endpoint || !core_->has_endpoint(*endpoint)) {
+    co_await refuse_endpoint(*core_, exchange);
+  } else if (method == "POST") {
+    co_await serve_post(*core_, exchange, *endpoint);
+  } else if (method == "GET") {
+    co_await serve_get(*core_, exchange, *endpoint);
+  } else if (method == "DELETE") {
+    co_await serve_delete(*core_, exchange, *endpoint);
+  } else {
+    co_await refuse_method(exchange, "POST, GET, DELETE");
+  }
+}
+
+void Service::begin_shutdown() {
+  for (runtime::Shard* shard : core_->shards) {
+    shard->post([core = core_, shard] { core->local(*shard).streams.shut_down(); });
+  }
+}
+
+Task<void> Service::stop() {
+  for (runtime::Shard* shard : core_->shards) {
+    const std::function<Task<bool>()> make = [core = core_, shard] {
+      return join_tasks(*core, *shard);
+    };
+    co_await runtime::run_on<bool>(*shard, make);
+  }
+}
+
+std::size_t Service::sessions() const {
+  return core_->sessions.size();
+}
+
+}  // namespace mcpx::downstream

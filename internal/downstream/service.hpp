@@ -1,0 +1,49 @@
+// Service: the server face of mcpx, at /mcp and /mcp/{server}, for clients of every revision.
+//
+//   downstream::Service service(config, registry, shards);  // all three outlive it
+//   co_await service.start();          // once, after registry.start(), on any shard
+//   http::Server server(options, {{"/mcp", &service}, ...});
+//   ...
+//   service.begin_shutdown();          // ends GET and listen streams gracefully; any thread
+//   co_await server.stop(shard, deadline);  // on each shard: the requests in progress end
+//   co_await service.stop();           // once, on any shard; then it may be destroyed
+//
+// `shards` are all shards that serve connections; their index() is small and unique. A modern
+// request is answered from what it carries; a legacy one from its session, which every shard knows.
+// Thread: handle() on the exchange's shard; the rest as each member says.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "config/config.hpp"
+#include "http/server.hpp"
+#include "registry/registry.hpp"
+#include "runtime/shard.hpp"
+#include "runtime/task.hpp"
+
+namespace mcpx::downstream {
+
+struct Core;
+
+class Service final : public http::Handler {
+ public:
+  Service(const config::Config& config, registry::Registry& registry,
+          std::vector<runtime::Shard*> shards);
+  ~Service() override;
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  // Begins to pass changes of the registry on to the clients. Any shard, once.
+  Task<void> start();
+  Task<void> handle(http::Exchange& exchange) override;
+  void begin_shutdown();         // any thread
+  Task<void> stop();             // any shard, once, after begin_shutdown()
+  std::size_t sessions() const;  // legacy sessions held now; any thread
+
+ private:
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace mcpx::downstream

@@ -1,0 +1,146 @@
+#include "downstream/session.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.hpp"
+#include "log/log.hpp"
+#include "runtime/hop.hpp"
+
+namespace mcpx::downstream {
+namespace {
+
+constexpr std::array<std::string_view, 8> kLevels = {"debug", "info",     "notice", "warning",
+                                                     "error", "critical", "alert",  "emergency"};
+
+// 128 bits: not guessable, and only visible ASCII.
+std::string random_id() {
+  std::array<unsigned char, 16> bytes{};
+  MCPX_CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string id;
+  id.reserve(bytes.size() * 2);
+  for (const unsigned char byte : bytes) {
+    id += kDigits[byte >> 4];
+    id += kDigits[byte & 15];
+  }
+  return id;
+}
+
+}  // namespace
+
+std::string_view Session::level_name(std::uint8_t index) {
+  return kLevels.at(index);
+}
+
+std::optional<std::uint8_t> Session::level_index(std::string_view name) {
+  const auto found = std::find(kLevels.begin(), kLevels.end(), name);
+  if (found == kLevels.end()) return std::nullopt;
+  return static_cast<std::uint8_t>(found - kLevels.begin());
+}
+
+SessionDirectory::SessionDirectory(std::vector<runtime::Shard*> shards, std::size_t limit)
+    : shards_(std::move(shards)), limit_(std::max<std::size_t>(limit, 1)) {
+  std::size_t count = 0;
+  for (const runtime::Shard* shard : shards_)
+    count = std::max(count, shard->index() + 1);
+  replicas_.resize(count);
+}
+
+void SessionDirectory::on_end(std::function<void(runtime::Shard&, const Session&)> ended) {
+  ended_ = std::move(ended);
+}
+
+SessionDirectory::Replica& SessionDirectory::replica_of(const runtime::Shard& shard) {
+  return replicas_[shard.index()];
+}
+
+SessionPtr SessionDirectory::find(std::string_view id) const {
+  const Replica& replica = replicas_[runtime::Shard::current().index()];
+  const auto found = replica.find(id);
+  if (found == replica.end()) return nullptr;
+  return found->second;
+}
+
+void SessionDirectory::apply(runtime::Shard& shard, const SessionPtr& added,
+                             const SessionPtr& removed) {
+  Replica& replica = replica_of(shard);
+  if (added) replica.emplace(added->id, added);
+  if (removed && replica.erase(removed->id) != 0 && ended_) ended_(shard, *removed);
+}
+
+Task<bool> SessionDirectory::apply_there(runtime::Shard& shard, SessionPtr added,
+                                         SessionPtr removed) {
+  apply(shard, added, removed);
+  co_return true;
+}
+
+// On the first shard at once, so that two changes in progress never see each other half done.
+Task<bool> SessionDirectory::apply_everywhere(SessionPtr added, SessionPtr removed) {
+  apply(*shards_.front(), added, removed);
+  size_.store(replica_of(*shards_.front()).size(), std::memory_order_relaxed);
+  for (std::size_t i = 1; i < shards_.size(); ++i) {
+    runtime::Shard* shard = shards_[i];
+    const std::function<Task<bool>()> make = [this, shard, added, removed] {
+      return apply_there(*shard, added, removed);
+    };
+    co_await runtime::run_on<bool>(*shard, make);
+  }
+  co_return true;
+}
+
+SessionPtr SessionDirectory::least_recently_used_idle() const {
+  SessionPtr oldest;
+  for (const auto& [id, session] : replicas_[shards_.front()->index()]) {
+    if (session->live.uses.load(std::memory_order_relaxed) != 0) continue;
+    if (!oldest || session->live.last_used.load(std::memory_order_relaxed) <
+                       oldest->live.last_used.load(std::memory_order_relaxed)) {
+      oldest = session;
+    }
+  }
+  return oldest;
+}
+
+Task<bool> SessionDirectory::admit(SessionPtr session) {
+  SessionPtr dropped;
+  if (replica_of(*shards_.front()).size() >= limit_) {
+    dropped = least_recently_used_idle();
+    if (!dropped) co_return false;
+    dropped->live.ended.store(true, std::memory_order_relaxed);
+    log::warning(
+        "{} legacy sessions are open, the limit (limits.sessions); the one idle longest "
+        "was ended",
+        limit_);
+  }
+  co_await apply_everywhere(std::move(session), std::move(dropped));
+  co_return true;
+}
+
+Task<bool> SessionDirectory::remove(SessionPtr session) {
+  session->live.ended.store(true, std::memory_order_relaxed);
+  co_await apply_everywhere(nullptr, std::move(session));
+  co_return true;
+}
+
+Task<Result<SessionPtr>> SessionDirectory::create(std::shared_ptr<Session> session) {
+  session->id = random_id();
+  session->live.last_used.store(Clock::now().time_since_epoch().count());
+  SessionPtr published = std::move(session);
+  const std::function<Task<bool>()> make = [this, published] { return admit(published); };
+  const bool admitted = co_await runtime::run_on<bool>(*shards_.front(), make);
+  if (!admitted) {
+    co_return Error("session.limit", "every one of the legacy sessions allowed is in use",
+                    "end sessions that are no longer needed, or raise limits.sessions");
+  }
+  co_return published;
+}
+
+Task<void> SessionDirectory::end(SessionPtr session) {
+  const std::function<Task<bool>()> make = [this, session] { return remove(session); };
+  co_await runtime::run_on<bool>(*shards_.front(), make);
+}
+
+}  // namespace mcpx::downstream

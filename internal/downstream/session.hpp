@@ -1,0 +1,108 @@
+// Session: what a legacy `initialize` established. SessionDirectory: all of them, on every shard.
+//
+// A session is replicated so that looking one up needs no hop: creating and ending one is decided
+// on the first shard and done on all of them before it is answered. Bounded by limits.sessions:
+// when full, the least recently used idle session makes room. Thread: find() the calling shard's
+// replica; create() and end() any shard.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "mcp/revision.hpp"
+#include "runtime/shard.hpp"
+#include "runtime/task.hpp"
+
+namespace mcpx::downstream {
+
+struct Session {
+  std::string id;        // 32 hex digits from the kernel's random source
+  std::string endpoint;  // "" is /mcp
+  mcp::Revision revision = mcp::kLatestLegacy;
+  std::string client_info;          // raw object, or empty
+  std::string client_capabilities;  // raw object
+  bool logs = false;                // the logging capability was advertised to it
+
+  // What changes during its life, touched from every shard, hence atomic; nothing here orders
+  // anything else.
+  struct Live {
+    std::atomic<Clock::rep> last_used{0};
+    std::atomic<std::uint32_t> uses{0};      // requests and streams under way
+    std::atomic<std::uint8_t> log_level{0};  // index into the level names
+    std::atomic<std::uint64_t> stream{0};    // the GET stream that gets its notifications
+    std::atomic<bool> ended{false};
+  };
+  mutable Live live;
+
+  // The eight RFC 5424 levels of MCP by index, "debug" first.
+  static std::string_view level_name(std::uint8_t index);
+  static std::optional<std::uint8_t> level_index(std::string_view name);
+};
+using SessionPtr = std::shared_ptr<const Session>;
+
+// Marks a session as in use while it lives. Thread: any.
+class SessionUse {
+ public:
+  explicit SessionUse(const Session& session) : session_(session) { touch(+1); }
+  ~SessionUse() { touch(-1); }
+  SessionUse(const SessionUse&) = delete;
+  SessionUse& operator=(const SessionUse&) = delete;
+
+ private:
+  void touch(int change) {
+    session_.live.uses.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+    session_.live.last_used.store(Clock::now().time_since_epoch().count(),
+                                  std::memory_order_relaxed);
+  }
+  const Session& session_;
+};
+
+class SessionDirectory {
+ public:
+  SessionDirectory(std::vector<runtime::Shard*> shards, std::size_t limit);
+  SessionDirectory(const SessionDirectory&) = delete;
+  SessionDirectory& operator=(const SessionDirectory&) = delete;
+
+  // `ended` runs on every shard for each session that goes. At start-up.
+  void on_end(std::function<void(runtime::Shard&, const Session&)> ended);
+
+  SessionPtr find(std::string_view id) const;
+  // Gives the session an id and publishes it. Error: session.limit when every session is in use.
+  Task<Result<SessionPtr>> create(std::shared_ptr<Session> session);
+  Task<void> end(SessionPtr session);
+  std::size_t size() const { return size_.load(std::memory_order_relaxed); }  // any thread
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  using Replica = std::unordered_map<std::string, SessionPtr, Hash, std::equal_to<>>;
+
+  Replica& replica_of(const runtime::Shard& shard);
+  void apply(runtime::Shard& shard, const SessionPtr& added, const SessionPtr& removed);
+  Task<bool> apply_there(runtime::Shard& shard, SessionPtr added, SessionPtr removed);
+  Task<bool> apply_everywhere(SessionPtr added, SessionPtr removed);
+  Task<bool> admit(SessionPtr session);
+  Task<bool> remove(SessionPtr session);
+  SessionPtr least_recently_used_idle() const;
+
+  std::vector<runtime::Shard*> shards_;
+  std::size_t limit_;
+  std::vector<Replica> replicas_;  // by shard index
+  std::function<void(runtime::Shard&, const Session&)> ended_;
+  std::atomic<std::size_t> size_{0};
+};
+
+}  // namespace mcpx::downstream
