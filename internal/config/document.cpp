@@ -163,7 +163,7 @@ class Builder : public YAML::EventHandler {
       parent.node->items.push_back(node);
     } else if (!parent.key) {
       if (node->kind != Node::Kind::scalar) {
-        throw Stop{at, "a key must be text", "check the brackets and the indentation"};
+        throw Stop{at, "a key must be text", {}};
       }
       parent.key = node->scalar;
       parent.key_at = at;
@@ -359,7 +359,9 @@ NodePtr read_document(std::string_view text, Problems& problems) {
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const Stop& stop) {
-    problems.add(stop.at, stop.message, stop.suggestion);
+    problems.add(
+        stop.at, stop.message,
+        stop.suggestion.empty() ? syntax_suggestion(source, stop.at.line, json) : stop.suggestion);
     return nullptr;
   } catch (const YAML::Exception& error) {
     const Position at = position(error.mark);

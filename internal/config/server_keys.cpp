@@ -367,7 +367,7 @@ void read_server(Context& context, const Node::Entry& entry, Draft& draft) {
                          "keep 'enabled'");
   }
   check_transport(context, one);
-  check_prefix(context, one.server, entry.at, draft);
+  if (fresh) check_prefix(context, one.server, entry.at, draft);
   draft.config.servers.push_back(std::move(one.server));
 }
 

@@ -52,6 +52,10 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
       best = std::string(candidate);
     }
   }
+  if (best || word.size() < 3) return best;
+  for (const std::string_view candidate : known) {  // "warn" for "warning"
+    if (folded(candidate).rfind(folded(word), 0) == 0) return std::string(candidate);
+  }
   return best;
 }
 

@@ -1,0 +1,94 @@
+// The example configurations load, and the documentation knows every key.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "config/keys.hpp"
+#include "unit/config/load.hpp"
+
+namespace mcpx::config {
+namespace {
+
+using test::environment_of;
+using test::problems_of;
+
+const std::string kSource = MCPX_SOURCE_DIR;
+
+std::string read(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  REQUIRE(stream.good());
+  return std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+}
+
+Environment example_environment() {
+  return environment_of({{"MCPX_DEMO_SERVER", "/usr/bin/mcpx-demo-server"},
+                         {"HOME", "/home/me"},
+                         {"XDG_RUNTIME_DIR", "/run/user/1000"},
+                         {"EXAMPLE_TOKEN", "example-token"}});
+}
+
+TEST_CASE("C75: every file in configs/ loads") {
+  std::size_t seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kSource + "/configs")) {
+    const std::string extension = entry.path().extension().string();
+    if (extension != ".yaml" && extension != ".json") continue;
+    ++seen;
+    DYNAMIC_SECTION(entry.path().filename().string()) {
+      const auto result = load_file(entry.path().string(), example_environment());
+      INFO(problems_of(result));
+      REQUIRE(result.has_value());
+      CHECK_FALSE(result->servers.empty());
+    }
+  }
+  CHECK(seen >= 5);
+}
+
+TEST_CASE("full.yaml spells out the defaults") {
+  const auto full = load_file(kSource + "/configs/full.yaml", example_environment());
+  INFO(problems_of(full));
+  REQUIRE(full.has_value());
+  const Config plain;
+  CHECK(full->listen.http_host == plain.listen.http_host);
+  CHECK(full->listen.http_port == plain.listen.http_port);
+  CHECK(full->limits.body_bytes == plain.limits.body_bytes);
+  CHECK(full->limits.message_bytes == plain.limits.message_bytes);
+  CHECK(full->limits.head_bytes == plain.limits.head_bytes);
+  CHECK(full->limits.json_depth == plain.limits.json_depth);
+  CHECK(full->limits.connections == plain.limits.connections);
+  CHECK(full->limits.sessions == plain.limits.sessions);
+  CHECK(full->limits.calls_per_server == plain.limits.calls_per_server);
+  CHECK(full->limits.stderr_bytes == plain.limits.stderr_bytes);
+  CHECK(full->threads == plain.threads);
+  CHECK(full->log_level == plain.log_level);
+  CHECK(full->log_format == plain.log_format);
+  CHECK(full->names_max == plain.names_max);
+  CHECK(full->ready_wait == plain.ready_wait);
+  CHECK(full->shutdown_grace == plain.shutdown_grace);
+  const Server defaults;
+  REQUIRE_FALSE(full->servers.empty());
+  const Server& one = full->servers[0];
+  CHECK(one.enabled == defaults.enabled);
+  CHECK(one.protocol == defaults.protocol);
+  CHECK(one.start_timeout == defaults.start_timeout);
+  CHECK(one.probe_timeout == defaults.probe_timeout);
+  CHECK(one.call_timeout == defaults.call_timeout);
+  CHECK(one.list_timeout == defaults.list_timeout);
+  CHECK(one.stop_grace == defaults.stop_grace);
+  CHECK_FALSE(one.idle_stop.has_value());
+}
+
+TEST_CASE("every key is documented, and occurs in full.yaml") {
+  const std::string documentation = read(kSource + "/docs/configuration.md");
+  const std::string full = read(kSource + "/configs/full.yaml");
+  for (const std::string& key : known_keys()) {
+    INFO(key);
+    CHECK(documentation.find("`" + key + "`") != std::string::npos);
+    CHECK(full.find(key.substr(key.rfind('.') + 1) + ":") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace mcpx::config
