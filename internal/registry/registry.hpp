@@ -24,8 +24,10 @@ struct Change {
 
 class Registry {
  public:
+  // `server_info` is the raw Implementation object of mcpx, for the _meta of modern lists.
   Registry(runtime::Shard& home, std::vector<runtime::Shard*> shards,
-           const config::Config& config, std::vector<upstream::Server*> servers);
+           const config::Config& config, std::string server_info,
+           std::vector<upstream::Server*> servers);
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
@@ -45,8 +47,9 @@ class Registry {
   // Any shard, at start-up.
   void on_change(std::function<void(const Change&)> changed);
 
- private:
   struct Impl;
+
+ private:
   std::shared_ptr<Impl> impl_;
 };
 

@@ -23,11 +23,15 @@
 namespace mcpx::upstream {
 class Server;
 }
+namespace mcpx::config {
+struct Server;
+}
 
 namespace mcpx::registry {
 
 struct Target {
   upstream::Server* server = nullptr;
+  std::string server_name;
   std::string original;  // the name or URI the server knows
 };
 
@@ -37,16 +41,17 @@ using Rendered = std::shared_ptr<const std::string>;
 class Endpoint {
  public:
   std::string name;       // empty: the aggregating endpoint /mcp; else the server of /mcp/{name}
-  upstream::Server* server = nullptr;  // of a pass-through endpoint
-  bool ready = false;     // pass-through: its server's lists were read; aggregate: any server's
+  upstream::Server* server = nullptr;  // of a pass-through endpoint; null on /mcp
+  const config::Server* config = nullptr;
+  bool ready = false;  // pass-through: its server's lists were read once; aggregate: any server's
   std::string instructions;     // decoded; may be empty
   std::string capabilities_legacy, capabilities_modern;  // raw objects, as advertised
-  mcp::CacheHints cache;
 
   const Rendered& list(mcp::ListKind kind, mcp::Revision revision) const;
   std::optional<Target> tool(std::string_view exposed) const;
   std::optional<Target> prompt(std::string_view exposed) const;
-  std::optional<Target> resource(std::string_view exposed) const;  // listed, template or routable
+  std::optional<Target> resource(std::string_view exposed) const;  // listed, template or qualified
+  bool aggregate() const { return server == nullptr; }
   // Exposed tools in list order, for /v1/tools.
   struct ToolRow {
     std::string exposed, original, server;
@@ -57,6 +62,9 @@ class Endpoint {
  private:
   friend class Builder;
   using Names = std::unordered_map<std::string, Target>;
+  std::optional<Target> find(const Names& names, std::string_view exposed) const;
+  std::optional<Target> own(std::string_view original) const;
+
   std::array<std::array<Rendered, mcp::kRevisions>, mcp::kListKinds> lists_;
   Names tools_, prompts_, resources_;
   std::map<std::string, upstream::Server*, std::less<>> servers_;  // by name, for qualified URIs

@@ -1,0 +1,29 @@
+// Builder: servers and their catalogues in, a Snapshot out. Pure. Thread: any.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "registry/snapshot.hpp"
+#include "upstream/catalogue.hpp"
+
+namespace mcpx::registry {
+
+// One server as the registry sees it when it builds.
+struct ServerView {
+  const config::Server* config = nullptr;
+  upstream::Server* server = nullptr;                  // only carried along
+  std::shared_ptr<const upstream::Catalogue> catalogue;  // null until its lists were first read
+};
+
+struct BuildOptions {
+  std::size_t names_max = 64;
+  std::string server_info;  // raw Implementation object of mcpx
+};
+
+std::shared_ptr<const Snapshot> build_snapshot(const std::vector<ServerView>& servers,
+                                               const BuildOptions& options, std::uint64_t version);
+
+}  // namespace mcpx::registry

@@ -1,0 +1,115 @@
+#include "registry/uri_map.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "json/splice.hpp"
+#include "mcp/uris.hpp"
+
+namespace mcpx::registry {
+namespace {
+
+// Spans of one text to be replaced, collected while walking it, applied in one copy.
+class Replacements {
+ public:
+  explicit Replacements(std::string_view server) : server_(server) {}
+
+  void uri_member(json::Raw object, std::string_view key) {
+    const auto value = json::find(object, key);
+    if (!value) return;
+    if (const auto uri = json::decode_string(*value)) {
+      spans_.emplace_back(*value, json::quoted(mcp::exposed_uri(server_, *uri)));
+    }
+  }
+
+  // A content block: an embedded resource or a link to one.
+  void content(json::Raw block) {
+    const auto type = json::find_string(block, "type");
+    if (type == "resource_link") uri_member(block, "uri");
+    if (type == "resource") {
+      if (const auto resource = json::find(block, "resource")) uri_member(*resource, "uri");
+    }
+  }
+
+  void contents(json::Raw list) {
+    json::Elements elements(list);
+    while (const auto block = elements.next()) content(*block);
+  }
+
+  // Empty when nothing was collected.
+  std::string apply(json::Raw text) {
+    std::string out;
+    if (spans_.empty()) return out;
+    std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) {
+      return a.first.data() < b.first.data();
+    });
+    const char* at = text.data();
+    for (const auto& [span, replacement] : spans_) {
+      out.append(at, span.data());
+      out += replacement;
+      at = span.data() + span.size();
+    }
+    out.append(at, text.data() + text.size());
+    return out;
+  }
+
+ private:
+  std::string_view server_;
+  std::vector<std::pair<json::Raw, std::string>> spans_;
+};
+
+}  // namespace
+
+std::string expose_result_uris(mcp::Method method, json::Raw result, std::string_view server) {
+  // Most results carry no URI; one search of the text is cheaper than a walk.
+  if (result.find("uri") == json::Raw::npos && result.find("\\u") == json::Raw::npos) return {};
+  Replacements replacements(server);
+  switch (method) {
+    case mcp::Method::tools_call:
+      if (const auto list = json::find(result, "content")) replacements.contents(*list);
+      break;
+    case mcp::Method::resources_read:
+      if (const auto list = json::find(result, "contents")) {
+        json::Elements elements(*list);
+        while (const auto item = elements.next()) replacements.uri_member(*item, "uri");
+      }
+      break;
+    case mcp::Method::prompts_get:
+      if (const auto list = json::find(result, "messages")) {
+        json::Elements elements(*list);
+        while (const auto message = elements.next()) {
+          const auto block = json::find(*message, "content");
+          if (!block) continue;
+          if (json::is_array(*block)) replacements.contents(*block);
+          if (json::is_object(*block)) replacements.content(*block);
+        }
+      }
+      break;
+    default: break;
+  }
+  return replacements.apply(result);
+}
+
+std::string expose_error_uris(json::Raw error, std::string_view server) {
+  Replacements replacements(server);
+  if (const auto data = json::find(error, "data")) replacements.uri_member(*data, "uri");
+  return replacements.apply(error);
+}
+
+std::string expose_definition(mcp::ListKind kind, json::Raw definition, std::string_view exposed,
+                              std::string_view server) {
+  json::Splice splice(definition);
+  splice.set(mcp::info(kind).id_member, json::quoted(exposed));
+  std::string text = splice.text();
+  if (kind != mcp::ListKind::tools) return text;
+  Replacements replacements(server);
+  if (const auto ui = json::find(text, "_meta", "ui")) replacements.uri_member(*ui, "resourceUri");
+  if (const auto meta = json::find(text, "_meta")) {
+    replacements.uri_member(*meta, "ui/resourceUri");  // the spelling of MCP Apps before 2026
+  }
+  std::string mapped = replacements.apply(text);
+  return mapped.empty() ? text : mapped;
+}
+
+}  // namespace mcpx::registry
