@@ -42,10 +42,10 @@ Result<Url> parse_url(std::string_view text);
 struct Request {
   std::string_view method = "POST";
   std::string_view target;
-  std::span<const http1::Field> fields;      // Host and Content-Length are added
-  std::span<const std::string_view> body;    // parts, sent in order
-  TimePoint deadline = kNever;               // of the whole exchange, or of the head of a stream
-  runtime::CancelSource* cancel = nullptr;   // closes the connection: http.cancelled
+  std::span<const http1::Field> fields;     // Host and Content-Length are added
+  std::span<const std::string_view> body;   // parts, sent in order
+  TimePoint deadline = kNever;              // of the whole exchange, or of the head of a stream
+  runtime::CancelSource* cancel = nullptr;  // closes the connection: http.cancelled
 };
 
 // An answer whose body may still be arriving. Destroying it before the end closes the connection.

@@ -69,10 +69,10 @@ struct Route {
 
 struct ServerOptions {
   http1::Limits limits;
-  std::size_t connections = 4096;           // per server; more are answered 503 and closed
-  Milliseconds head_timeout{10'000};        // from the first byte of a request to its head's end
-  Milliseconds body_timeout{30'000};        // from the head's end to the body's
-  Milliseconds idle_timeout{120'000};       // between requests
+  std::size_t connections = 4096;      // per server; more are answered 503 and closed
+  Milliseconds head_timeout{10'000};   // from the first byte of a request to its head's end
+  Milliseconds body_timeout{30'000};   // from the head's end to the body's
+  Milliseconds idle_timeout{120'000};  // between requests
   Milliseconds write_timeout{30'000};
   // Host values accepted besides loopback names; Origin values accepted besides loopback origins.
   std::vector<std::string> allowed_hosts, allowed_origins;

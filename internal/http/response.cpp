@@ -1,0 +1,153 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "http/wire.hpp"
+
+namespace mcpx::http {
+namespace {
+
+constexpr std::size_t kFirstBuffer = 8 * 1024;
+constexpr std::size_t kLargestBuffer = 64 * 1024;
+
+}  // namespace
+
+ClientResponse::ClientResponse(std::shared_ptr<Pool> pool, std::unique_ptr<Wire> wire,
+                               const Request& request)
+    : pool_(std::move(pool)),
+      wire_(std::move(wire)),
+      events_(pool_->options().limits.body_bytes),
+      method_(request.method) {
+  pool_->enter(*this);
+  if (request.cancel) {
+    subscription_ = request.cancel->subscribe([this](const std::string&) {
+      cancelled_ = true;
+      close();
+    });
+  }
+}
+
+ClientResponse::~ClientResponse() {
+  pool_->leave(*this);
+  // Anything but a complete answer leaves the connection in the middle of a message.
+  const bool reusable = !closed_ && !broken_ && !wire_->surplus && wire_->decoder.done() &&
+                        wire_->decoder.head().keep_alive && method_ != "HEAD";
+  if (reusable) pool_->give_back(std::move(wire_));
+}
+
+Task<Result<void>> ClientResponse::start(const Request& request) {
+  wire_->stream->read_deadline(request.deadline);
+  wire_->stream->write_deadline(request.deadline);
+  Result<void> written = co_await write(request);
+  // A server that refuses a large body may answer and close before it has read it all, so what it
+  // said is worth reading.
+  if (!written && written.error().code != "net.reset") co_return explain(written.error());
+  while (!wire_->decoder.head_done()) {
+    Result<Input> input = co_await pull();
+    if (!input) co_return input.error();
+    if (*input == Input::ended && !wire_->decoder.head_done()) {
+      broken_ = true;
+      co_return Error("http.closed", fmt::format("{} closed the connection before it answered",
+                                                 wire_->stream->peer()));
+    }
+  }
+  if (!written) broken_ = true;
+  co_return Result<void>();
+}
+
+Task<Result<void>> ClientResponse::write(const Request& request) {
+  std::size_t length = 0;
+  for (const std::string_view part : request.body) {
+    length += part.size();
+  }
+  wire_->text.clear();
+  http1::append_request_head(wire_->text, request.method, request.target, pool_->host(),
+                             request.fields, length);
+  wire_->parts.assign(1, wire_->text);
+  wire_->parts.insert(wire_->parts.end(), request.body.begin(), request.body.end());
+  co_return co_await wire_->stream->write(wire_->parts);
+}
+
+Task<Result<ClientResponse::Input>> ClientResponse::pull() {
+  Wire& wire = *wire_;
+  if (!wire.buffer) {
+    wire.buffer = std::make_unique_for_overwrite<char[]>(kFirstBuffer);
+    wire.buffer_size = kFirstBuffer;
+  }
+  const std::span<char> room(wire.buffer.get(), wire.buffer_size);
+  Result<std::size_t> bytes = co_await wire.stream->read_some(room);
+  if (!bytes) {
+    broken_ = true;
+    lost_ = bytes.error().code == "net.reset";
+    co_return explain(bytes.error());
+  }
+  if (*bytes == 0) {
+    broken_ = true;
+    lost_ = true;
+    if (!wire.decoder.started()) co_return Input::ended;
+    wire.decoder.end_of_stream();
+  } else {
+    const std::size_t used = wire.decoder.feed(std::string_view(wire.buffer.get(), *bytes));
+    wire.surplus = used < *bytes;
+  }
+  if (const http1::Refusal* refusal = wire.decoder.refusal()) {
+    broken_ = true;
+    co_return refusal->error;
+  }
+  if (*bytes == wire.buffer_size && wire.buffer_size < kLargestBuffer) {
+    wire.buffer_size = std::min(wire.buffer_size * 8, kLargestBuffer);
+    wire.buffer = std::make_unique_for_overwrite<char[]>(wire.buffer_size);
+  }
+  co_return *bytes == 0 ? Input::ended : Input::more;
+}
+
+bool ClientResponse::may_retry() const {
+  return lost_ && !closed_ && !cancelled_ && !wire_->decoder.started();
+}
+
+Error ClientResponse::explain(const Error& error) const {
+  if (cancelled_) return Error("http.cancelled", "the request was cancelled");
+  if (error.code == "net.timeout") {
+    return Error("http.timeout", fmt::format("{} did not answer in time", wire_->stream->peer()));
+  }
+  return Error("http.closed", error.message);
+}
+
+Task<Result<PaddedBuffer>> ClientResponse::body() {
+  if (method_ == "HEAD") co_return PaddedBuffer();
+  while (!wire_->decoder.done()) {
+    if (broken_) co_return Error("http.closed", "the connection ended within the answer");
+    Result<Input> input = co_await pull();
+    if (!input) co_return input.error();
+  }
+  co_return wire_->decoder.take_body();
+}
+
+Task<Result<std::optional<http1::SseEvent>>> ClientResponse::next_event(TimePoint deadline) {
+  wire_->stream->read_deadline(deadline);
+  while (true) {
+    const PaddedBuffer arrived = wire_->decoder.take_body();
+    if (!arrived.empty()) events_.feed(arrived.view());
+    std::optional<http1::SseEvent> event = events_.next();
+    if (event) co_return event;
+    if (events_.overflowed()) {
+      broken_ = true;
+      co_return Error("http.too_large",
+                      fmt::format("an event of {} is larger than {} bytes", wire_->stream->peer(),
+                                  pool_->options().limits.body_bytes));
+    }
+    if (closed_) co_return explain(Error("http.closed", "the answer was closed"));
+    if (wire_->decoder.done()) co_return std::optional<http1::SseEvent>();
+    if (broken_) co_return Error("http.closed", "the connection ended within the answer");
+    Result<Input> input = co_await pull();
+    if (!input) co_return input.error();
+  }
+}
+
+void ClientResponse::close() {
+  closed_ = true;
+  wire_->stream->close();
+}
+
+}  // namespace mcpx::http

@@ -1,0 +1,144 @@
+// The writing half of Connection: complete answers and event streams.
+#include <charconv>
+#include <utility>
+
+#include "http/answer.hpp"
+#include "http/connection.hpp"
+#include "http1/encode.hpp"
+#include "http1/sse.hpp"
+
+namespace mcpx::http {
+namespace {
+
+// Up to here an event is copied into one chunk; above, it is gathered from where it lies.
+constexpr std::size_t kCopiedEvent = 4 * 1024;
+constexpr std::string_view kEventBegin = "event: message\ndata: ";
+constexpr std::string_view kEventEnd = "\n\n";
+
+Error misuse(std::string_view what) {
+  return Error("http.misuse", std::string(what));
+}
+
+void append_escaped(std::string& out, std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte >= 0x7f) {
+      // Also bytes of a peer that are no UTF-8: each becomes one character, never bad JSON.
+      out.append("\\u00");
+      out += kHex[byte >> 4U];
+      out += kHex[byte & 15U];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+}  // namespace
+
+std::string error_body(const Error& error) {
+  std::string out = R"({"error":{"code":)";
+  append_escaped(out, error.code);
+  out.append(R"(,"message":)");
+  append_escaped(out, error.message);
+  out.append(R"(,"remedy":)");
+  append_escaped(out, error.remedy);
+  out.append("}}");
+  return out;
+}
+
+Task<Result<void>> Connection::send(std::span<const std::string_view> parts) {
+  writing_ = true;
+  stream_->write_deadline(Clock::now() + server_.options().write_timeout);
+  Result<void> sent = co_await stream_->write(parts);
+  writing_ = false;
+  if (!sent) {
+    keep_alive_ = false;
+    client_left_ = true;
+    if (gone_) gone_->cancel(sent.error().message);
+  }
+  co_return sent;
+}
+
+Task<Result<void>> Connection::respond(unsigned status, std::string_view content_type,
+                                       std::span<const std::string_view> body,
+                                       std::span<const http1::Field> extra) {
+  if (answer_ != Answer::none || writing_) co_return misuse("the request was answered twice");
+  answer_ = Answer::complete;
+  if (stopping_) keep_alive_ = false;
+  std::size_t length = 0;
+  for (const std::string_view part : body) {
+    length += part.size();
+  }
+  text_.clear();
+  http1::append_response_head(text_, status, content_type, length, extra, keep_alive_);
+  parts_.clear();
+  parts_.push_back(text_);
+  // What must not have a body (RFC 9110 sections 9.3.2, 15.3.5, 15.4.5) gets none.
+  const bool bodiless = status == 204 || status == 304 || head().method == "HEAD";
+  if (!bodiless) parts_.insert(parts_.end(), body.begin(), body.end());
+  co_return co_await send(parts_);
+}
+
+Task<Result<void>> Connection::begin_stream(std::span<const http1::Field> extra) {
+  if (answer_ != Answer::none || writing_) co_return misuse("the request was answered twice");
+  answer_ = Answer::streaming;
+  if (stopping_) keep_alive_ = false;
+  std::vector<http1::Field> fields(extra.begin(), extra.end());
+  fields.emplace_back("Cache-Control", "no-cache");
+  fields.emplace_back("X-Accel-Buffering", "no");  // nginx in front must pass events on at once
+  if (!keep_alive_) fields.emplace_back("Connection", "close");
+  text_.clear();
+  http1::append_chunked_response_head(text_, 200, "text/event-stream", fields);
+  parts_.assign(1, text_);
+  co_return co_await send(parts_);
+}
+
+Task<Result<void>> Connection::send_chunk(std::string_view data) {
+  if (answer_ != Answer::streaming || writing_) co_return misuse("no event can be sent now");
+  text_.clear();
+  http1::append_chunk(text_, data);
+  parts_.assign(1, text_);
+  co_return co_await send(parts_);
+}
+
+Task<Result<void>> Connection::send_event(std::string_view json) {
+  if (json.size() > kCopiedEvent && json.find_first_of("\r\n") == std::string_view::npos) {
+    co_return co_await send_large_event(json);
+  }
+  std::string event;
+  event.reserve(kEventBegin.size() + json.size() + kEventEnd.size());
+  http1::append_sse_event(event, json);
+  co_return co_await send_chunk(event);
+}
+
+Task<Result<void>> Connection::send_large_event(std::string_view json) {
+  if (answer_ != Answer::streaming || writing_) co_return misuse("no event can be sent now");
+  std::array<char, 20> digits;
+  const std::size_t size = kEventBegin.size() + json.size() + kEventEnd.size();
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
+  text_.assign(digits.data(), end);
+  text_.append("\r\n").append(kEventBegin);
+  parts_.assign(1, text_);
+  parts_.push_back(json);
+  parts_.push_back("\n\n\r\n");
+  co_return co_await send(parts_);
+}
+
+Task<Result<void>> Connection::send_keep_alive() {
+  co_return co_await send_chunk(http1::kSseKeepAlive);
+}
+
+Task<Result<void>> Connection::end_stream() {
+  if (answer_ != Answer::streaming || writing_) co_return misuse("no stream is open");
+  answer_ = Answer::ended;
+  parts_.assign(1, http1::kLastChunk);
+  co_return co_await send(parts_);
+}
+
+}  // namespace mcpx::http

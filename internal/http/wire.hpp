@@ -1,0 +1,99 @@
+// Wire: one client connection with its decoder and buffers; Pool: those of one Client.
+// Internal to the room. Thread: the Client's shard.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/client.hpp"
+#include "net/stream.hpp"
+#include "runtime/timer.hpp"
+
+namespace mcpx::http {
+
+struct Wire {
+  Wire(std::unique_ptr<net::ByteStream> stream_in, const http1::Limits& limits)
+      : stream(std::move(stream_in)), decoder(limits) {}
+
+  std::unique_ptr<net::ByteStream> stream;
+  http1::ResponseDecoder decoder;
+  std::unique_ptr<char[]> buffer;
+  std::size_t buffer_size = 0;
+  std::string text;
+  std::vector<std::string_view> parts;
+  TimePoint idle_since;
+  bool surplus = false;  // bytes came after the end of a message: not to be used again
+};
+
+class ClientResponse;
+
+// Shared by the Client and its exchanges, which may outlive it.
+class Pool : public std::enable_shared_from_this<Pool> {
+ public:
+  Pool(runtime::Shard& shard, Origin origin, const Client::Options& options);
+
+  static Task<Result<std::unique_ptr<Response>>> send(std::shared_ptr<Pool> self,
+                                                      const Request& request);
+  void close();
+
+  const Client::Options& options() const { return options_; }
+  std::string_view host() const { return host_; }
+  void enter(ClientResponse& exchange);
+  void leave(ClientResponse& exchange);
+  void give_back(std::unique_ptr<Wire> wire);
+
+ private:
+  std::unique_ptr<Wire> take_idle();
+  Task<Result<std::unique_ptr<Wire>>> dial(const Request& request);
+  void prune();
+
+  runtime::Shard& shard_;
+  const Origin origin_;
+  const Client::Options options_;
+  std::string host_;                         // the Host header
+  std::vector<std::unique_ptr<Wire>> idle_;  // the one used last is at the back
+  std::vector<runtime::CancelSource*> dials_;
+  ClientResponse* first_ = nullptr;  // exchanges in progress, a list through them
+  runtime::Watchdog watchdog_;       // closes what is idle for too long
+  bool closed_ = false;
+};
+
+class ClientResponse final : public Response {
+ public:
+  ClientResponse(std::shared_ptr<Pool> pool, std::unique_ptr<Wire> wire, const Request& request);
+  ~ClientResponse() override;
+
+  // Writes the request and reads the answer's head.
+  Task<Result<void>> start(const Request& request);
+  // Nothing of an answer came and the connection is broken: with another one it may work.
+  bool may_retry() const;
+
+  const http1::ResponseHead& head() const override { return wire_->decoder.head(); }
+  Task<Result<PaddedBuffer>> body() override;
+  Task<Result<std::optional<http1::SseEvent>>> next_event(TimePoint deadline) override;
+  void close() override;
+
+ private:
+  friend class Pool;
+  enum class Input { more, ended };
+
+  Task<Result<void>> write(const Request& request);
+  Task<Result<Input>> pull();  // reads once and feeds the decoder
+  Error explain(const Error& error) const;
+
+  std::shared_ptr<Pool> pool_;
+  std::unique_ptr<Wire> wire_;
+  runtime::CancelSource::Subscription subscription_;
+  http1::SseParser events_;
+  std::string method_;
+  ClientResponse* next_ = nullptr;
+  ClientResponse* previous_ = nullptr;
+  bool cancelled_ = false;
+  bool closed_ = false;
+  bool broken_ = false;  // not to be used again
+  bool lost_ = false;    // the server ended it
+};
+
+}  // namespace mcpx::http
