@@ -1,0 +1,279 @@
+#include "admin/admin.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "admin/render.hpp"
+#include "mcp/method.hpp"
+
+namespace mcpx::admin {
+namespace {
+
+constexpr std::string_view kPrefix = "/v1/";
+constexpr std::string_view kToolsPrefix = "tools/";
+constexpr std::string_view kCallSuffix = "/call";
+constexpr std::string_view kServersPrefix = "servers/";
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+// The decoded value of one query parameter; nullopt when absent.
+std::optional<std::string> parameter(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const auto end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const auto equals = std::min(pair.find('='), pair.size());
+    if (pair.substr(0, equals) == name) {
+      return percent_decode(pair.substr(std::min(equals + 1, pair.size())));
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t ask(const std::function<std::size_t()>& fact) {
+  return fact ? fact() : 0;
+}
+
+// Every state by how many servers are in it.
+std::string count_states(const std::vector<upstream::Status>& all) {
+  using upstream::State;
+  json::ObjectBuilder counts;
+  counts.integer("total", static_cast<std::int64_t>(all.size()));
+  for (const State state :
+       {State::ready, State::starting, State::failed, State::idle, State::disabled}) {
+    const auto count = std::count_if(all.begin(), all.end(),
+                                     [&](const auto& status) { return status.state == state; });
+    counts.integer(upstream::text(state), count);
+  }
+  return counts.take();
+}
+
+}  // namespace
+
+struct Admin::Reply {
+  unsigned status = 200;
+  std::string body;
+  std::string allow;  // of a 405
+
+  Reply(unsigned status_, std::string body_) : status(status_), body(std::move(body_)) {}
+  static Reply error(unsigned status, const Error& error) {
+    json::ObjectBuilder body;
+    return {status, body.raw("error", error_object(error, Redactor())).take()};
+  }
+  static Reply wrong_method(std::string allowed) {
+    Reply reply = error(405, Error("admin.method", "this route answers " + allowed + " only"));
+    reply.allow = std::move(allowed);
+    return reply;
+  }
+};
+
+Admin::Admin(const config::Config& config, registry::Registry& registry,
+             std::vector<upstream::Server*> servers, std::shared_ptr<const Redactor> redactor,
+             Facts facts)
+    : config_(config),
+      registry_(registry),
+      servers_(std::move(servers)),
+      redactor_(redactor ? std::move(redactor) : std::make_shared<const Redactor>()),
+      facts_(std::move(facts)),
+      started_(Clock::now()) {}
+
+Admin::~Admin() = default;
+
+Task<void> Admin::handle(http::Exchange& exchange) {
+  const Reply reply = co_await route(exchange, exchange.head().path());
+  std::vector<http1::Field> fields;
+  fields.emplace_back("Cache-Control", "no-store");
+  if (!reply.allow.empty()) fields.emplace_back("Allow", reply.allow);
+  const std::array<std::string_view, 1> parts = {reply.body};
+  // Failing means that the client is gone: nobody is left to tell.
+  co_await exchange.respond(reply.status, "application/json", parts, fields);
+}
+
+Task<Admin::Reply> Admin::route(http::Exchange& exchange, std::string_view path) {
+  const bool get = exchange.head().method == "GET";
+  const bool known_prefix = starts_with(path, kPrefix);
+  const std::string_view rest = known_prefix ? path.substr(kPrefix.size()) : std::string_view();
+  if (starts_with(rest, kToolsPrefix) && ends_with(rest, kCallSuffix) &&
+      rest.size() > kToolsPrefix.size() + kCallSuffix.size()) {
+    if (exchange.head().method != "POST") co_return Reply::wrong_method("POST");
+    std::string name = percent_decode(
+        rest.substr(kToolsPrefix.size(), rest.size() - kToolsPrefix.size() - kCallSuffix.size()));
+    co_return co_await call_tool(exchange, std::move(name));
+  }
+  const bool one = starts_with(rest, kServersPrefix) && rest.size() > kServersPrefix.size();
+  const bool known =
+      one || rest == "health" || rest == "status" || rest == "servers" || rest == "tools";
+  if (!known) {
+    co_return Reply::error(404, Error("admin.no_route", fmt::format("there is no {}", path),
+                                      "GET /v1/health, /v1/status, /v1/servers, /v1/tools; "
+                                      "POST /v1/tools/{name}/call"));
+  }
+  if (!get) co_return Reply::wrong_method("GET");
+  if (rest == "health") co_return health();
+  if (rest == "status") co_return co_await status();
+  if (rest == "servers") co_return co_await all_servers();
+  if (rest == "tools") co_return tools(exchange.head().query());
+  std::string name = percent_decode(rest.substr(kServersPrefix.size()));
+  co_return co_await one_server(std::move(name));
+}
+
+Admin::Reply Admin::health() const {
+  json::ObjectBuilder body;
+  return {200, body.string("status", "ok").string("version", MCPX_VERSION).take()};
+}
+
+Task<Admin::Reply> Admin::status() {
+  std::vector<upstream::Status> all;
+  std::size_t children = 0;
+  for (upstream::Server* server : servers_) {
+    upstream::Status one = co_await server->status();
+    children += one.children;
+    all.push_back(std::move(one));
+  }
+  const auto uptime = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
+  const auto snapshot = registry_.current();
+  std::vector<std::string> endpoints = {"/mcp"};
+  for (const auto& server : config_.servers) {
+    if (server.enabled) endpoints.push_back("/mcp/" + server.name);
+  }
+  const Redactor& redactor = *redactor_;
+  json::ObjectBuilder body;
+  body.string("version", MCPX_VERSION).integer("uptime_ms", uptime.count());
+  body.integer("pid", getpid());
+  body.raw(
+      "listen",
+      string_array(facts_.listening ? facts_.listening() : std::vector<std::string>(), Redactor()));
+  body.raw("endpoints", string_array(endpoints, Redactor()));
+  body.raw("servers", count_states(all));
+  body.integer("sessions", static_cast<std::int64_t>(ask(facts_.sessions)));
+  body.integer("connections", static_cast<std::int64_t>(ask(facts_.connections)));
+  body.integer("children", static_cast<std::int64_t>(children));
+  body.integer("snapshot", snapshot ? static_cast<std::int64_t>(snapshot->version) : 0);
+  body.raw("collisions", snapshot ? string_array(snapshot->collisions, redactor) : "[]");
+  body.raw("warnings", string_array(config_.warnings, redactor));
+  co_return Reply(200, body.take());
+}
+
+Task<Admin::Reply> Admin::all_servers() {
+  std::string list = "[";
+  for (upstream::Server* server : servers_) {
+    const upstream::Status one = co_await server->status();
+    if (list.size() > 1) list += ',';
+    list += server_object(one, *redactor_);
+  }
+  json::ObjectBuilder body;
+  co_return Reply(200, body.raw("servers", list + "]").take());
+}
+
+Task<Admin::Reply> Admin::one_server(std::string name) {
+  const auto found = std::find_if(servers_.begin(), servers_.end(),
+                                  [&](const auto* server) { return server->name() == name; });
+  if (found == servers_.end()) {
+    co_return Reply::error(404, Error("server.unknown", fmt::format("no server '{}'", name),
+                                      "GET /v1/servers lists them"));
+  }
+  const upstream::Status one = co_await (*found)->status();
+  co_return Reply(200, server_object(one, *redactor_));
+}
+
+Admin::Reply Admin::tools(std::string_view query) const {
+  const auto wanted = parameter(query, "server");
+  const bool exists = !wanted || std::any_of(servers_.begin(), servers_.end(),
+                                             [&](const auto* s) { return s->name() == *wanted; });
+  if (!exists) {
+    return Reply::error(404, Error("server.unknown", fmt::format("no server '{}'", *wanted),
+                                   "GET /v1/servers lists them"));
+  }
+  const auto snapshot = registry_.current();
+  const auto endpoint = snapshot ? snapshot->find("") : nullptr;
+  std::string list = "[";
+  if (endpoint) {
+    for (const auto& row : endpoint->tools()) {
+      if (wanted && row.server != *wanted) continue;
+      if (list.size() > 1) list += ',';
+      list += tool_object(row, *redactor_);
+    }
+  }
+  json::ObjectBuilder body;
+  return {200, body.raw("tools", list + "]").take()};
+}
+
+namespace {
+
+// The `arguments` of a call from its body, {} when it names none.
+Result<std::string> arguments_of(const PaddedBuffer& body, std::size_t depth) {
+  if (body.view().find_first_not_of(" \t\r\n") == std::string_view::npos) return "{}";
+  json::Limits limits;
+  limits.depth = depth;
+  const auto valid = json::validate(body, limits);
+  if (valid.has_error()) {
+    return Error("admin.bad_request", "the body is not JSON: " + valid.error().message,
+                 "send {\"arguments\":{...}}");
+  }
+  std::string_view text = body.view();
+  text.remove_prefix(text.find_first_not_of(" \t\r\n"));
+  const auto arguments = json::find(text, "arguments");
+  if (json::is_object(text) && !arguments) return "{}";
+  if (!arguments || !json::is_object(*arguments)) {
+    return Error("admin.bad_request", "'arguments' is not an object", "send {\"arguments\":{...}}");
+  }
+  return std::string(*arguments);
+}
+
+bool is_json(const http1::Fields& fields) {
+  const auto type = fields.find("Content-Type");
+  constexpr std::string_view kJson = "application/json";
+  return type && http1::equals_ignoring_case(type->substr(0, kJson.size()), kJson);
+}
+
+}  // namespace
+
+Task<Admin::Reply> Admin::call_tool(http::Exchange& exchange, std::string name) {
+  const PaddedBuffer body = exchange.take_body();
+  // A page of another origin can send any other type without being asked first by its browser.
+  if (!body.empty() && !is_json(exchange.head().fields)) {
+    co_return Reply::error(415, Error("admin.bad_request", "the body is not application/json",
+                                      "send Content-Type: application/json"));
+  }
+  const auto arguments = arguments_of(body, config_.limits.json_depth);
+  if (arguments.has_error()) co_return Reply::error(400, arguments.error());
+  const auto snapshot = registry_.current();
+  const auto endpoint = snapshot ? snapshot->find("") : nullptr;
+  auto target = endpoint ? endpoint->tool(name) : std::nullopt;
+  if (!target) {
+    co_return Reply::error(
+        404, Error("tool.unknown", fmt::format("no tool '{}'", name), "GET /v1/tools lists them"));
+  }
+  json::ObjectBuilder builder;
+  const std::string params =
+      builder.string("name", target->original).raw("arguments", *arguments).take();
+  call::Call call;
+  call.method = mcp::Method::tools_call;
+  call.method_name = mcp::info(call.method).name;
+  call.params = params;
+  call.caller.revision = mcp::kLatestModern;  // the one that can say the most
+  call.caller.client_capabilities = "{}";
+  call.caller.cancel = &exchange.gone();
+  call.caller.shard = &exchange.shard();
+  call.caller.request_id = exchange.request_id();
+  const call::Outcome outcome = co_await target->server->call(call);
+  if (!outcome.ok()) {
+    Failure failure = failure_of(outcome.error, *redactor_);
+    co_return Reply(failure.status, std::move(failure.body));
+  }
+  json::ObjectBuilder reply;
+  reply.raw("result", redact_json(outcome.result, *redactor_));
+  co_return Reply(200, reply.take());
+}
+
+}  // namespace mcpx::admin
