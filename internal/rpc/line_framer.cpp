@@ -37,10 +37,11 @@ std::optional<Line> LineFramer::next() {
   for (;;) {
     const std::size_t end = buffer_.find('\n', scanned_);
     if (end == std::string::npos) break;
-    const std::string_view line = without_cr(std::string_view(buffer_).substr(at_, end - at_));
+    const std::string_view whole = std::string_view(buffer_).substr(at_, end - at_);
+    const std::string_view line = without_cr(whole);
     at_ = scanned_ = end + 1;
     if (line.size() > limit_) {
-      skip(line);
+      skip(whole);
       finish_oversized();
       return std::exchange(finished_, std::nullopt);
     }

@@ -41,7 +41,9 @@ std::string fault_of(const Fields& fields) {
                         : !is_id(fields.id) && !(may_be_null && fields.id == "null")) {
     return "\"id\" must be a string or an integer";
   }
-  if (!fields.params.empty() && !json::is_object(fields.params) && !json::is_array(fields.params)) {
+  // On a response "params" is one of the unknown members, which count for nothing.
+  const bool structured = json::is_object(fields.params) || json::is_array(fields.params);
+  if (!fields.method.empty() && !fields.params.empty() && !structured) {
     return "\"params\" must be an object";
   }
   return {};
@@ -93,14 +95,17 @@ ParseResult parse(PaddedBuffer text, const json::Limits& limits) {
     message.method = *std::move(method);
   }
   if (fields->id != "null") message.id = fields->id;
-  message.params = fields->params;
-  message.result = fields->result;
-  message.error = fields->error;
-  message.name = only_string(fields->name);
-  message.uri = only_string(fields->uri);
-  message.task_id = only_string(fields->task_id);
-  message.cursor = only_string(fields->cursor);
-  if (json::is_object(fields->meta)) message.meta = fields->meta;
+  if (fields->method.empty()) {
+    message.result = fields->result;
+    message.error = fields->error;
+  } else {
+    message.params = fields->params;
+    message.name = only_string(fields->name);
+    message.uri = only_string(fields->uri);
+    message.task_id = only_string(fields->task_id);
+    message.cursor = only_string(fields->cursor);
+    if (json::is_object(fields->meta)) message.meta = fields->meta;
+  }
   message.text = std::move(text);
   return ParseResult(std::move(message));
 }

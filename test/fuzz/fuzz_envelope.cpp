@@ -32,19 +32,30 @@ Judgement judge(std::string_view text) {
   return out;
 }
 
-// What Boost.JSON refuses and RFC 8259 does not: it converts numbers and strings.
-bool beyond_machine_types(const boost::json::error_code& error) {
+bool has_leading_surrogate(std::string_view text) {
+  for (std::size_t at = text.find("\\u"); at != text.npos; at = text.find("\\u", at + 1)) {
+    if (at + 3 < text.size() && (text[at + 2] | 0x20) == 'd') {
+      if (std::string_view("89aAbB").find(text[at + 3]) != std::string_view::npos) return true;
+    }
+  }
+  return false;
+}
+
+// What Boost.JSON refuses and RFC 8259 does not, because it converts numbers and strings. A leading
+// surrogate without a second escape is plain "syntax" to it.
+bool beyond_machine_types(const boost::json::error_code& error, std::string_view text) {
   return error == boost::json::error::exponent_overflow ||
          error == boost::json::error::illegal_leading_surrogate ||
          error == boost::json::error::illegal_trailing_surrogate ||
-         error == boost::json::error::expected_utf16_escape;
+         (error == boost::json::error::syntax && has_leading_surrogate(text));
 }
 
 void check_validation(const PaddedBuffer& text, const Judgement& other) {
   const auto result = json::validate(text, kLimits);
   const auto fault = json::check_grammar(text.view(), kLimits.depth);
   FUZZ_CHECK(result.has_value() == !fault.has_value());
-  if (result.has_value()) FUZZ_CHECK(!other.error || beyond_machine_types(other.error));
+  if (result.has_value())
+    FUZZ_CHECK(!other.error || beyond_machine_types(other.error, text.view()));
   if (!other.error) FUZZ_CHECK(result.has_value() || result.error().code == "json.depth");
 }
 

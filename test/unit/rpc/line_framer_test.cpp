@@ -100,6 +100,14 @@ TEST_CASE("the cap counts the line without its end, however it is cut") {
   }
 }
 
+TEST_CASE("only one carriage return belongs to the line end") {
+  const std::string bytes = "12345\r\r\r\n1\r\r\n";
+  for (std::size_t chunk = 1; chunk <= bytes.size(); ++chunk) {
+    CAPTURE(chunk);
+    CHECK(lines_of(bytes, 4, chunk) == Texts{"<7 id >", "1\r"});
+  }
+}
+
 TEST_CASE("an oversized line that has not ended counts as pending") {
   LineFramer framer(4);
   framer.feed("123456");

@@ -63,6 +63,14 @@ TEST_CASE("notifications, results and errors are told apart") {
   CHECK(error.error == R"({"code":-1,"message":"m"})");
 }
 
+TEST_CASE("params on a response are an unknown member") {
+  const Message m = message(R"({"jsonrpc":"2.0","id":1,"result":{},"params":{"name":"a"}})");
+  CHECK(m.kind == Kind::result);
+  CHECK(m.params.empty());
+  CHECK(m.name.empty());
+  CHECK(message(R"({"jsonrpc":"2.0","id":1,"result":{},"params":null})").kind == Kind::result);
+}
+
 TEST_CASE("an error whose request could not be read has no id, or null",
           "[req:messages-error-response-same-id-unless-unreadable]") {
   for (const char* text :
