@@ -17,6 +17,7 @@
 #include "base/check.hpp"
 #include "log/log.hpp"
 #include "net/endpoint.hpp"
+#include "process/proc_stat.hpp"
 #include "process/spawn.hpp"
 #include "process/supervise_protocol.hpp"
 #include "runtime/one_shot.hpp"
@@ -33,6 +34,7 @@ constexpr Milliseconds kStartDeadline(10'000);  // from posix_spawn to the super
 constexpr Milliseconds kDrainTime(1'000);       // for what is still in the stderr pipe at the end
 constexpr Milliseconds kFailureTime(2'000);     // a failed server's tree may take this long to go
 constexpr Milliseconds kKillTime(5'000);        // after this the supervisor itself is killed
+constexpr int kSessionRounds = 8;               // of looking for what a killed supervisor left
 
 std::atomic<std::size_t> alive = 0;
 
@@ -49,14 +51,36 @@ void ignore_broken_pipes() {
   static_cast<void>(previous);
 }
 
+// Kills the members of a session whose leader is dead but not yet reaped: until then the kernel
+// gives its number to nobody else. What forks meanwhile is found in the next round.
+void kill_session(pid_t session) {
+  struct Search {
+    pid_t session;
+    bool found;
+  };
+  const auto visit = [](const ProcessRow& row, void* context) {
+    auto& search = *static_cast<Search*>(context);
+    if (row.session != search.session || row.pid == search.session) return;
+    search.found = true;
+    signal_process(row, SIGKILL, [](const ProcessRow& seen, const ProcessRow& now) {
+      return seen.session == now.session;
+    });
+  };
+  for (int round = 0; round < kSessionRounds; ++round) {
+    Search search{session, false};
+    each_process(visit, &search);
+    if (!search.found) return;
+  }
+}
+
 // There is no PR_SET_PDEATHSIG between daemon and supervisor: it fires when the *thread* that
 // spawned ends, and the supervisor must outlive the daemon to kill the tree. The end of the control
 // socket tells it. Between supervisor and server it is set; a supervisor has one thread.
 //
-// Should somebody SIGKILL a supervisor, its server dies of that, and we kill the server's process
-// group. What had left the group (setsid) then only loses its pipes: it belongs to init, or to the
-// unit's cgroup. The daemon is no subreaper itself: it would have to reap strangers' children and
-// could not tell them from its own.
+// Should somebody SIGKILL a supervisor, its server dies of that, and we kill what is left of the
+// supervisor's session. What has left the session (a daemonised server) only loses its pipes: it
+// belongs to init, or to the unit's cgroup. The daemon is no subreaper itself: it would have to
+// reap strangers' children and could not tell them from its own.
 class SupervisedChild final : public Child {
  public:
   SupervisedChild(runtime::Shard& shard, Spawned spawned, std::string name,
@@ -217,17 +241,14 @@ void SupervisedChild::take(const Report& report) {
 }
 
 void SupervisedChild::supervisor_ended() {
+  if (!reported_gone_) {
+    log::warning("{}: supervisor {} was killed; killing what it left", name_, supervisor_);
+    kill_session(supervisor_);
+    // A wrapper may have exited with 0 before; what has ended now did not.
+    if (!status_) server_status_ = ExitStatus{0, SIGKILL};
+  }
   siginfo_t info{};
   ::waitid(P_PIDFD, static_cast<id_t>(exit_.native_handle()), &info, WEXITED | WNOHANG);
-  if (!reported_gone_) {
-    log::warning("{}: supervisor {} was killed; killing process group {}", name_, supervisor_,
-                 server_);
-    // The server has just died with its supervisor. Its group keeps the number for as long as it
-    // has a member; an empty group's number could only be reused after the system's process ids
-    // have gone round in these microseconds.
-    if (server_ > 1) ::kill(-server_, SIGKILL);
-    if (!server_status_) server_status_ = ExitStatus{0, SIGKILL};
-  }
   started_.set({ReportKind::not_started, ECHILD});  // in case it was killed before it reported
   if (!status_) status_ = server_status_;
 }

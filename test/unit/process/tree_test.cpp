@@ -131,15 +131,57 @@ Task<void> supervisor_killed_body(Shard& shard) {
   ::kill(supervisor, SIGKILL);
   const ExitStatus status = co_await wait_exit(shard, *child);
   REQUIRE(status.text() == "signal 9 (Killed)");
-  // Its children were in its group, so their end of the pipe closes as they die.
+  // Its children were in its session, so their end of the pipe closes as they die.
   const std::string rest = co_await read_bytes(child->output(), 1);
   REQUIRE(rest.empty());
   co_await child->kill();
   REQUIRE(marked(mark).empty());
 }
 
-TEST_CASE("Child: a supervisor that is killed itself takes the server's group along") {
+TEST_CASE("Child: a supervisor that is killed itself takes the server's session along") {
   on_shard(supervisor_killed_body);
+}
+
+Task<void> supervisor_killed_late_body(Shard& shard) {
+  Command command =
+      command_of("sh", {"-c", std::string(MCPX_FIXTURE_TREE) + " daemonise; exec sleep 1000"});
+  auto child = co_await start(shard, std::move(command));
+  const std::string up = co_await read_bytes(child->output(), 3);
+  REQUIRE(up == "up\n");
+  ::kill(parent_of(child->pid()), SIGKILL);
+  // The daemonised server holds our pipes, standard error too; that must not keep us waiting.
+  const ExitStatus status = co_await wait_exit(shard, *child);
+  REQUIRE(status.text() == "signal 9 (Killed)");
+  child->input().close();  // what is beyond our reach ends with its input
+  const std::string rest = co_await read_bytes(child->output(), 1);
+  REQUIRE(rest.empty());
+  co_await child->stop(kGrace);
+}
+
+TEST_CASE("Child: a killed supervisor is noticed though a daemonised server lives on") {
+  on_shard(supervisor_killed_late_body);
+}
+
+Task<void> stop_patiently(Child& child) {
+  co_await child.stop(Milliseconds(300));
+}
+
+Task<void> one_term_body(Shard& shard) {
+  const std::string mark = new_mark();
+  Command command = command_of(MCPX_FIXTURE_TREE, {"counting"}, mark);
+  auto child = co_await start(shard, std::move(command));
+  const std::string up = co_await read_bytes(child->output(), 9);
+  REQUIRE(up.size() == 9);
+  runtime::TaskGroup group(shard);
+  group.spawn("stop", stop_patiently(*child));
+  const std::string terms = co_await read_bytes(child->output(), 4096);
+  co_await group.join();
+  REQUIRE(terms == "term\nterm\nterm\n");
+  REQUIRE(marked(mark).empty());
+}
+
+TEST_CASE("Child: each process of the tree gets SIGTERM, in its group or out of it, and once") {
+  on_shard(one_term_body);
 }
 
 Task<void> stray_signals_body(Shard& shard) {
