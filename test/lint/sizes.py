@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files over 500 lines and functions over 80 (120 in tests) fail; over 400 and 40 they are
+"""Files over 500 lines and functions over 80 (200 in tests) fail; over 400 and 40 they are
 mentioned (-v)."""
 import sys
 
@@ -8,7 +8,7 @@ import cxx
 
 FILE_STOP, FILE_AIM = 500, 400
 FUNCTION_STOP, FUNCTION_AIM = 80, 40
-TEST_STOP = 120  # a test case may hold a table
+TEST_STOP = 200  # a test case may hold a table
 
 
 def mark(group):
