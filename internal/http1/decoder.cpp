@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "http1/framer.hpp"
+#include "http1/rules.hpp"
 #include "http1/syntax.hpp"
 
 namespace mcpx::http1 {
@@ -25,17 +26,6 @@ constexpr const char* kUnsupported = "http.unsupported";
 std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
-
-bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
-  return equals_ignoring_case(text.substr(0, prefix.size()), prefix);
-}
-
-// What of the fields concerns the framing; views into the head being parsed.
-struct Facts {
-  std::size_t hosts = 0, encodings = 0;
-  std::string_view host, encoding;
-  bool expects_continue = false, expects_other = false;
-};
 
 // Beast's grammar of a head, fed one complete head; the body is framed by Framer, hence skip().
 // It writes straight into our arena: no Beast fields container, no allocation of its own.
@@ -131,44 +121,6 @@ std::string_view why(const beast::error_code& error) {
   if (error == E::multiple_content_length) return "Content-Length is given twice, differently";
   if (error == E::bad_transfer_encoding) return "Transfer-Encoding conflicts with another header";
   return "the head cannot be read";
-}
-
-enum class Coding { none, chunked, unknown, stacked };
-
-// Exactly one field saying exactly "chunked" frames a body. Everything else is a way to make two
-// readers see two bodies (request smuggling).
-Coding coding(const Facts& facts) {
-  if (facts.encodings == 0) return Coding::none;
-  if (facts.encodings > 1) return Coding::stacked;
-  if (equals_ignoring_case(facts.encoding, "chunked")) return Coding::chunked;
-  std::size_t chunked = 0;
-  for (auto rest = facts.encoding; !rest.empty();) {
-    const auto comma = std::min(rest.find(','), rest.size());
-    auto item = rest.substr(0, comma);
-    while (!item.empty() && (item.front() == ' ' || item.front() == '\t'))
-      item.remove_prefix(1);
-    while (!item.empty() && (item.back() == ' ' || item.back() == '\t'))
-      item.remove_suffix(1);
-    if (equals_ignoring_case(item, "chunked")) ++chunked;
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  return facts.encoding.empty() || chunked > 1 ? Coding::stacked : Coding::unknown;
-}
-
-// host [":" port], RFC 3986 section 3.2 without user information and without ',', which joins two.
-bool is_authority(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return is_alphanumeric(c) ||
-           std::string_view("-._~%:[]!$&'()*+;=").find(c) != std::string_view::npos;
-  });
-}
-
-// "HTTP/2.0": another version than ours, well spelled, is 505 and not 400.
-bool names_a_version(std::string_view line) {
-  const auto text = line.substr(std::min(line.rfind(' ') + 1, line.size()));
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return text.size() == 8 && text.substr(0, 5) == "HTTP/" && digit(text[5]) && text[6] == '.' &&
-         digit(text[7]);
 }
 
 constexpr Framer::Terms kRequestTerms{

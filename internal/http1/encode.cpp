@@ -21,6 +21,11 @@ void append_number(std::string& out, std::uint64_t number, int base = 10) {
 void append_text(std::string& out, std::string_view text) {
   const std::size_t from = out.size();
   out.append(text);
+  // Hardly ever does a value hold a control character: one cheap look at each byte first.
+  bool suspicious = false;
+  for (const char c : text)
+    suspicious |= static_cast<unsigned char>(c) < 0x20;
+  if (!suspicious) return;
   std::replace_if(
       out.begin() + static_cast<std::ptrdiff_t>(from), out.end(),
       [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');

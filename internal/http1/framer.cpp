@@ -9,6 +9,7 @@ namespace {
 
 // What is set aside for a body on the word of its Content-Length alone.
 constexpr std::size_t kTrustedLength = 1024 * 1024;
+constexpr std::size_t kKeptBody = 64 * 1024;
 
 }  // namespace
 
@@ -52,6 +53,8 @@ void Framer::reset_framing() {
   head_done_ = started_ = body_started_ = false;
   skipped_ = 0;
   left_ = 0;
+  // A body nobody took is not kept through an idle time.
+  if (body_.capacity() > kKeptBody) body_ = PaddedBuffer();
   body_.clear();
 }
 

@@ -1,0 +1,50 @@
+#include "http1/rules.hpp"
+
+#include <algorithm>
+
+#include "http1/message.hpp"
+#include "http1/syntax.hpp"
+
+namespace mcpx::http1 {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = std::min(text.find_first_not_of(" \t"), text.size());
+  text.remove_prefix(first);
+  return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
+}  // namespace
+
+bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
+  return equals_ignoring_case(text.substr(0, prefix.size()), prefix);
+}
+
+Coding coding(const Facts& facts) {
+  if (facts.encodings == 0) return Coding::none;
+  if (facts.encodings > 1 || facts.encoding.empty()) return Coding::stacked;
+  if (equals_ignoring_case(facts.encoding, "chunked")) return Coding::chunked;
+  std::size_t chunked = 0;
+  for (auto rest = facts.encoding; !rest.empty();) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    if (equals_ignoring_case(trimmed(rest.substr(0, comma)), "chunked")) ++chunked;
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return chunked > 1 ? Coding::stacked : Coding::unknown;
+}
+
+bool is_authority(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return is_alphanumeric(c) ||
+           std::string_view("-._~%:[]!$&'()*+;=").find(c) != std::string_view::npos;
+  });
+}
+
+bool names_a_version(std::string_view line) {
+  const auto text = line.substr(std::min(line.rfind(' ') + 1, line.size()));
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.size() == 8 && text.substr(0, 5) == "HTTP/" && digit(text[5]) && text[6] == '.' &&
+         digit(text[7]);
+}
+
+}  // namespace mcpx::http1
