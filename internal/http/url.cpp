@@ -2,6 +2,8 @@
 
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "http/client.hpp"
@@ -54,8 +56,12 @@ Result<Url> parse_url(std::string_view text) {
                      "write http://host:port/path");
   }
   if (parsed->has_port()) {
-    url.origin.port = parsed->port_number();
-    if (url.origin.port == 0) {
+    // Not port_number(): it wraps around above 65535.
+    const std::string_view digits(parsed->port().data(), parsed->port().size());
+    const auto [end, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), url.origin.port);
+    const bool whole = end == digits.data() + digits.size();
+    if (failure != std::errc() || !whole || url.origin.port == 0) {
       return url_error("the port of the URL is not between 1 and 65535",
                        "write http://host:port/path");
     }

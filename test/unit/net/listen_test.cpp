@@ -216,6 +216,11 @@ TEST_CASE("out of descriptors the listener shows clients out, and goes on once t
   test::on_shard(emfile_body);
 }
 
+Task<void> knock(runtime::Shard& shard, std::uint16_t port) {
+  auto client = co_await dial_tcp(shard, "127.0.0.1", port, kNever);
+  REQUIRE(client.has_value());
+}
+
 TEST_CASE("connections are handed to the shards in turn, each on its own thread") {
   std::vector<std::unique_ptr<runtime::Shard>> shards;
   std::vector<runtime::Shard*> pointers;
@@ -240,10 +245,7 @@ TEST_CASE("connections are handed to the shards in turn, each on its own thread"
     shard->start();
 
   for (int i = 0; i < 9; ++i) {
-    test::on_shard([port](runtime::Shard& shard) -> Task<void> {
-      auto client = co_await dial_tcp(shard, "127.0.0.1", port, kNever);
-      REQUIRE(client.has_value());
-    });
+    test::on_shard([port](runtime::Shard& shard) { return knock(shard, port); });
   }
   all.get_future().get();
   REQUIRE(seen == std::vector<int>{3, 3, 3});
