@@ -8,29 +8,6 @@ Raw span(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-bool ends_scalar(char c) {
-  return c == ',' || c == '}' || c == ']' || c == ':' || is_white(c);
-}
-
-const char* skip_container(const char* at, const char* end) {
-  std::size_t depth = 0;
-  for (;;) {
-    at = find_quote_or_bracket(at, end);
-    if (at == end) return end;
-    if (*at == '"') {
-      at = skip_string(at + 1, end);
-      continue;
-    }
-    const bool opens = (*at | 0x20) == '{';
-    ++at;
-    if (opens) {
-      ++depth;
-    } else if (--depth == 0) {
-      return at;
-    }
-  }
-}
-
 // Steps over a comma. On anything but a comma there is nothing more to read.
 const char* next_item(const char* at, const char* end) {
   at = skip_white(at, end);
@@ -38,15 +15,6 @@ const char* next_item(const char* at, const char* end) {
 }
 
 }  // namespace
-
-const char* skip_value(const char* at, const char* end) {
-  if (at == end) return end;
-  if (*at == '"') return skip_string(at + 1, end);
-  if (*at == '{' || *at == '[') return skip_container(at, end);
-  while (at < end && !ends_scalar(*at))
-    ++at;
-  return at;
-}
 
 Kind kind_of(Raw value) {
   if (value.empty()) return Kind::null;

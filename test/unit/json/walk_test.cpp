@@ -161,6 +161,39 @@ TEST_CASE("as_bool and find_string take only their own kind") {
   CHECK_FALSE(find_string(R"({"a":"x","b":1})", "c"));
 }
 
+TEST_CASE("the walkers find exactly the values a container was made of") {
+  const std::uint64_t seed = test::random_seed();
+  INFO("MCPX_SEED=" << seed);
+  test::RandomJson random(seed);
+  for (int i = 0; i < 2000; ++i) {
+    Texts values, pairs;
+    std::string array = "[", object = "{";
+    for (std::size_t n = random.below(6); n > 0; --n) {
+      // Runs of backslashes and quotes of every length, to meet every block boundary of the scan.
+      std::string value = random.value();
+      if (random.one_in(3)) {
+        value = '"' + std::string(random.below(140), 'x') +
+                std::string(2 * random.below(70), '\\') + (random.one_in(2) ? "\\\"]}" : "") + '"';
+        if (random.one_in(2)) value = "{\"k\":[" + value + "]}";
+      }
+      const std::string key = random.string();
+      values.push_back(value);
+      pairs.push_back(key + "=" + value);
+      const std::string separator = values.size() > 1 ? random.white() + "," : "";
+      array += separator + random.white() + value;
+      object += separator + random.white() + key + random.white() + ":" + random.white() + value;
+    }
+    array += random.white() + "]";
+    object += random.white() + "}";
+    CAPTURE(array, object);
+    REQUIRE(validate(PaddedBuffer(array), Limits{}).has_value());
+    REQUIRE(elements_of(array) == values);
+    REQUIRE(pairs_of(object) == pairs);
+    // Inside something else the end is found from the outside too.
+    REQUIRE(elements_of("[" + array + " , " + object + "]") == Texts{array, object});
+  }
+}
+
 // Reads every span a walker offers, so that an address sanitizer sees a span that leaves the text.
 std::size_t walk_all(Raw value, int depth = 0) {
   std::size_t sum = 0;

@@ -5,6 +5,7 @@
 #include "json/scan.hpp"
 #include "rpc/fields.hpp"
 #include "rpc/message.hpp"
+#include "unit/json/random_json.hpp"
 
 namespace mcpx::rpc {
 namespace {
@@ -237,6 +238,26 @@ TEST_CASE("both readers of the envelope find the same, and a long text changes n
                                 R"(","n\u0061me":"n"}})");
   CHECK(large.name == "\"n\"");
   CHECK(large.id == "5");
+}
+
+TEST_CASE("both readers of the envelope agree on random objects") {
+  const std::uint64_t seed = test::random_seed();
+  INFO("MCPX_SEED=" << seed);
+  test::RandomJson random(seed);
+  const std::vector<std::string> keys = {"jsonrpc", "id", "method", "result", "error"};
+  for (int i = 0; i < 1000; ++i) {
+    std::string text = random.object(3, keys);
+    text.pop_back();
+    if (text.find(':') != text.npos) text += ',';
+    text += random.spelled("params") + ":" + random.object(3, {"name", "uri", "_meta", "cursor"});
+    text += random.white() + "}";
+    CAPTURE(text);
+    const PaddedBuffer buffer(text);
+    REQUIRE(json::validate(buffer, json::Limits{}).has_value());
+    const auto fast = read_on_demand(buffer);
+    REQUIRE(fast.has_value());
+    check_same(*fast, read_by_walking(buffer.view()));
+  }
 }
 
 TEST_CASE("batches are split into their elements", "[req:messages-batch-may-send-must-receive]") {
