@@ -11,7 +11,9 @@ target_compile_definitions(mcpx_options INTERFACE
   MCPX_VERSION="${PROJECT_VERSION}")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees maybe-uninitialized members inside coroutine frames and optionals that are not.
-  target_compile_options(mcpx_options INTERFACE -Wno-maybe-uninitialized)
+  # Optimising, it also takes Asio's pair of frame allocation functions for a mismatched one.
+  target_compile_options(mcpx_options INTERFACE -Wno-maybe-uninitialized
+    -Wno-mismatched-new-delete)
 endif()
 
 set(MCPX_SANITIZE "" CACHE STRING "address;undefined or thread")
