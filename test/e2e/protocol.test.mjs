@@ -62,7 +62,9 @@ test('modern: discover and results carry what the revision asks for', async (t) 
   const found = (await modern(daemon.url, 'server/discover')).message.result;
   assert.ok(found.supportedVersions.includes(MODERN));
   assert.ok(found.capabilities.tools);
-  const list = (await modern(daemon.url, 'tools/list')).message.result;
+  const listed = await modern(daemon.url, 'tools/list');
+  const list = listed.message.result;
+  assert.ok(list, listed.text);
   assert.equal(list.resultType, 'complete');
   assert.ok(Number.isInteger(list.ttlMs) && list.ttlMs >= 0);
   assert.ok(['private', 'public'].includes(list.cacheScope), list.cacheScope);
@@ -88,7 +90,9 @@ for (const revision of LEGACY) {
     }
     assert.equal((await session.call('tools/call', CALL)).message.result.content[0].text, 'pong');
     assert.deepEqual((await session.call('ping')).message.result, {});
-    const { resources } = (await session.call('resources/list', {})).message.result;
+    const all = await session.call('resources/list', {});
+    const { resources } = all.message.result;
+    assert.equal(resources.length, 1, all.text);
     const read = await session.call('resources/read', { uri: resources[0].uri });
     assert.equal(read.message.result.contents[0].uri, resources[0].uri);
     assert.equal((await session.call('prompts/get', { name: 'p__hi' })).message.result.messages.length, 1);
@@ -110,7 +114,7 @@ test(req('legacy: unknown and missing sessions, and versions nobody knows',
   assert.equal((await ping({ 'mcp-session-id': null })).status, 400);
   assert.equal((await ping({ 'mcp-protocol-version': '1999-01-01' })).status, 400);
   assert.equal((await ping({})).status, 200);
-  const strange = await Session.open(daemon.url, { revision: '2099-01-01' }).catch((e) => e);
+  const strange = await Session.open(daemon.url, { revision: '2099-01-01' });
   assert.equal(strange.initialized.protocolVersion, '2025-11-25', 'offers the latest it has');
 });
 

@@ -45,6 +45,7 @@ test('C12: a server whose first list times out is not ready; one list_changed wh
       { list_timeout: '700ms' }) } }, { dir, waitReady: false });
   await daemon.waitServer('quick', 'ready');
   const session = await Session.open(daemon.url);
+  await eventually('the quick server is listed', async () => (await session.tools()).length === 1);
   const stream = await session.stream();
   await eventually('the first list was asked for', () => received(dir, 'late', 'tools/list').length === 1);
   assert.notEqual((await daemon.server('late')).state, 'ready');

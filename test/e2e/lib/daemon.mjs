@@ -11,6 +11,7 @@ import path from 'node:path';
 import { request } from './http.mjs';
 import { binary, libDir, logDir, slow } from './paths.mjs';
 import { alive, descendants, marked } from './processes.mjs';
+import { modern } from './speak.mjs';
 import { eventually, within } from './wait.mjs';
 
 export async function freePort() {
@@ -64,7 +65,7 @@ export class Daemon {
       options.raw ?? JSON.stringify({ log: { level: 'debug' }, ...config, listen }, null, 2));
     mkdirSync(logDir, { recursive: true });
     daemon.logFile = path.join(
-      logDir, `${t.name.replace(/[^\w.-]+/g, '_').slice(0, 80)}-${daemon.port}.log`);
+      logDir, `${t.name.replace(/ \[req:.*/, '').replace(/[^\w.-]+/g, '_').slice(0, 80)}-${daemon.port}.log`);
     daemon.environment = daemonEnvironment(daemon.dir, options.env);
     daemon.spawn(options.args ?? []);
     t.after(() => daemon.stop());
@@ -98,11 +99,28 @@ export class Daemon {
     }).catch((error) => { throw new Error(`${error.message}\n${this.tail()}`); });
   }
 
-  // Until every enabled server has settled: ready, failed, idle.
+  // Until every enabled server has settled (ready or failed), and what the ready ones offer is listed:
+  // changes are coalesced for a moment before clients see them.
   async waitReady() {
-    await eventually('servers settled', async () => (await this.servers())
-      .every((s) => !['starting', 'idle'].includes(s.state)), 30_000)
-      .catch((error) => { throw new Error(`${error.message}\n${this.tail()}`); });
+    await eventually('servers settled', async () => {
+      const servers = await this.servers();
+      if (servers.some((s) => ['starting', 'idle'].includes(s.state))) return false;
+      for (const server of servers.filter((s) => s.state === 'ready')) {
+        if (!await this.lists(server)) return false;
+      }
+      return true;
+    }, 30_000).catch((error) => { throw new Error(`${error.message}\n${this.tail()}`); });
+  }
+  async lists(server) {
+    const kinds = [['tools', 'tools/list', 'tools'], ['prompts', 'prompts/list', 'prompts'],
+      ['resources', 'resources/list', 'resources'],
+      ['resource_templates', 'resources/templates/list', 'resourceTemplates']];
+    for (const [count, method, member] of kinds) {
+      if (!server[count]) continue;
+      const answer = await modern(this.url, method, {}, { endpoint: `/mcp/${server.name}` });
+      if (!answer.message?.result?.[member]?.length) return false;
+    }
+    return true;
   }
 
   tail(lines = 40) { return this.log().split('\n').slice(-lines).join('\n'); }

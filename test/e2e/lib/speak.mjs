@@ -48,6 +48,7 @@ export class Session {
     assert.equal(opened.status, 200, opened.text);
     session.id = opened.headers['mcp-session-id'];
     session.initialized = opened.message.result;
+    session.revision = session.initialized.protocolVersion;
     const noted = await session.notify('notifications/initialized');
     assert.equal(noted.status, 202, noted.text);
     return session;
