@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.hpp"
+#include "fuzz/check.hpp"
 #include "http1/decoder.hpp"
 
 using namespace mcpx;
@@ -33,16 +33,16 @@ Outcome outcome_of(http1::RequestDecoder& decoder, std::size_t used) {
   if (!decoder.refusal()) out.used = used;
   if (out.head_done) {
     const http1::RequestHead& head = decoder.head();
-    MCPX_CHECK(!head.target.empty() && head.target.front() == '/');
+    FUZZ_CHECK(!head.target.empty() && head.target.front() == '/');
     out.head = head.method + ' ' + head.target + ' ' + head.authority;
     for (std::size_t i = 0; i < head.fields.size(); ++i) {
       const auto value = head.fields.value_at(i);
-      MCPX_CHECK(value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos);
+      FUZZ_CHECK(value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos);
       out.head.append("\n").append(head.fields.name_at(i)).append(":").append(value);
     }
   }
   const PaddedBuffer body = decoder.take_body();
-  MCPX_CHECK(body.size() <= kLimits.body_bytes);
+  FUZZ_CHECK(body.size() <= kLimits.body_bytes);
   if (out.done) out.body = body.view();
   return out;
 }
@@ -56,11 +56,11 @@ Outcome run(http1::RequestDecoder& decoder, std::string_view bytes, unsigned see
     if (seed == 1) size = 1;
     if (seed > 1) size = std::min<std::size_t>(size, 1 + random() % 40);
     const std::size_t taken = decoder.feed(bytes.substr(used, size));
-    MCPX_CHECK(taken <= size);
-    MCPX_CHECK(taken == size || decoder.done() || decoder.refusal());
+    FUZZ_CHECK(taken <= size);
+    FUZZ_CHECK(taken == size || decoder.done() || decoder.refusal());
     used += taken;
   }
-  MCPX_CHECK(!(decoder.done() && decoder.refusal()));
+  FUZZ_CHECK(!(decoder.done() && decoder.refusal()));
   return outcome_of(decoder, used);
 }
 
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   http1::RequestDecoder decoder(kLimits);
   const Outcome whole = run(decoder, bytes, 0);
-  MCPX_CHECK(run(decoder, bytes, 1) == whole);
-  MCPX_CHECK(run(decoder, bytes, 2U + data[0]) == whole);
+  FUZZ_CHECK(run(decoder, bytes, 1) == whole);
+  FUZZ_CHECK(run(decoder, bytes, 2U + data[0]) == whole);
   return 0;
 }

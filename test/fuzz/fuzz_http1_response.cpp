@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.hpp"
+#include "fuzz/check.hpp"
 #include "http1/decoder.hpp"
 
 using namespace mcpx;
@@ -36,19 +36,19 @@ Outcome run(http1::ResponseDecoder& decoder, std::string_view bytes, unsigned se
     if (seed == 1) size = 1;
     if (seed > 1) size = std::min<std::size_t>(size, 1 + random() % 40);
     const std::size_t taken = decoder.feed(bytes.substr(used, size));
-    MCPX_CHECK(taken <= size);
-    MCPX_CHECK(taken == size || decoder.done() || decoder.refusal());
+    FUZZ_CHECK(taken <= size);
+    FUZZ_CHECK(taken == size || decoder.done() || decoder.refusal());
     used += taken;
     if (taking == Taking::as_it_comes) {
       const PaddedBuffer part = decoder.take_body();
-      MCPX_CHECK(part.size() <= kLimits.body_bytes);
+      FUZZ_CHECK(part.size() <= kLimits.body_bytes);
       out.body += part.view();
     }
   }
   decoder.end_of_stream();
-  MCPX_CHECK(decoder.done() || decoder.refusal() || !decoder.started());
+  FUZZ_CHECK(decoder.done() || decoder.refusal() || !decoder.started());
   const PaddedBuffer rest = decoder.take_body();
-  MCPX_CHECK(rest.size() <= kLimits.body_bytes);
+  FUZZ_CHECK(rest.size() <= kLimits.body_bytes);
   out.body += rest.view();
   out.done = decoder.done();
   out.head_done = decoder.head_done();
@@ -57,7 +57,7 @@ Outcome run(http1::ResponseDecoder& decoder, std::string_view bytes, unsigned se
   if (!out.done) out.body.clear();
   if (out.head_done) {
     const http1::ResponseHead& head = decoder.head();
-    MCPX_CHECK(head.status >= 200 && head.status <= 599);
+    FUZZ_CHECK(head.status >= 200 && head.status <= 599);
     out.head = std::to_string(head.status) + ' ' + head.reason;
     for (std::size_t i = 0; i < head.fields.size(); ++i) {
       out.head.append("\n").append(head.fields.name_at(i)).append(":");
@@ -74,9 +74,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   http1::ResponseDecoder decoder(kLimits);
   const Outcome whole = run(decoder, bytes, 0, Taking::at_end);
-  MCPX_CHECK(run(decoder, bytes, 1, Taking::at_end) == whole);
-  MCPX_CHECK(run(decoder, bytes, 2U + data[0], Taking::at_end) == whole);
+  FUZZ_CHECK(run(decoder, bytes, 1, Taking::at_end) == whole);
+  FUZZ_CHECK(run(decoder, bytes, 2U + data[0], Taking::at_end) == whole);
   const Outcome streamed = run(decoder, bytes, 2U + data[0], Taking::as_it_comes);
-  if (whole.done) MCPX_CHECK(streamed == whole);
+  if (whole.done) FUZZ_CHECK(streamed == whole);
   return 0;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.hpp"
+#include "fuzz/check.hpp"
 #include "http1/sse.hpp"
 
 using namespace mcpx;
@@ -35,8 +35,8 @@ Outcome run(std::string_view bytes, unsigned seed) {
     parser.feed(bytes.substr(at, size));
     at += size;
     while (const auto event = parser.next()) {
-      MCPX_CHECK(event->data.size() <= kLimit);
-      MCPX_CHECK(!event->type.empty());
+      FUZZ_CHECK(event->data.size() <= kLimit);
+      FUZZ_CHECK(!event->type.empty());
       std::string text = event->type + '\n' + event->data + '\n';
       if (event->id) text += "id " + *event->id;
       if (event->retry_ms) text += "retry " + std::to_string(*event->retry_ms);
@@ -67,8 +67,8 @@ void check_round_trip(std::string_view data) {
   http1::SseParser parser(text.size());
   parser.feed(text);
   const auto event = parser.next();
-  MCPX_CHECK(event && event->data == with_line_feeds(data) && event->type == "message");
-  MCPX_CHECK(!parser.next());
+  FUZZ_CHECK(event && event->data == with_line_feeds(data) && event->type == "message");
+  FUZZ_CHECK(!parser.next());
 }
 
 }  // namespace
@@ -77,8 +77,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const Outcome whole = run(bytes, 0);
-  MCPX_CHECK(run(bytes, 1) == whole);
-  MCPX_CHECK(run(bytes, 2U + data[0]) == whole);
+  FUZZ_CHECK(run(bytes, 1) == whole);
+  FUZZ_CHECK(run(bytes, 2U + data[0]) == whole);
   check_round_trip(bytes);
   return 0;
 }
