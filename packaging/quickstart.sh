@@ -38,8 +38,8 @@ log=$state/quickstart.log
 config=$state/quickstart.yaml
 build=build/release
 url=http://127.0.0.1:$port
-daemon=$root/$build/cmd/mcpxd/mcpxd
-cli=$root/$build/cmd/mcpx/mcpx
+daemon=$root/$build/bin/mcpxd
+cli=$root/$build/bin/mcpx
 
 # The pid of our daemon, if it runs. The file holds "pid port start-time", so that a number that came
 # round again is not taken for ours.

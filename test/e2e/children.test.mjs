@@ -40,7 +40,7 @@ test('C02: whatever a server leaves behind ends with it', async (t) => {
   const daemon = await Daemon.start(t, { servers: {
     background: shell(`sleep 1000 & exec ${inner('background')}`),
     session: shell(`setsid sleep 1001 & exec ${inner('session')}`),
-    wrapper: shell(`${inner('wrapper')} <&0 & exit 0`),
+    wrapper: shell(`exec 3<&0; ${inner('wrapper')} <&3 & exit 0`),
     deaf: { ...scripted(dir, 'deaf', { tools: [{ name: 'x', inputSchema: { type: 'object' } }],
       ignoreEnd: true, ignoreTerm: true }), stop_grace: '200ms' },
   } }, { dir });
