@@ -4,6 +4,7 @@
 
 #include "mcp/error_codes.hpp"
 #include "mcp/method.hpp"
+#include "mcp/self.hpp"
 
 namespace mcpx::mcp {
 namespace {
@@ -64,16 +65,10 @@ std::string describe(json::Raw error) {
   return out;
 }
 
-std::string default_client_info() {
-  json::ObjectBuilder builder;
-  builder.string("name", "mcpx").string("version", MCPX_VERSION);
-  return builder.take();
-}
-
 }  // namespace
 
 Handshake::Handshake(Options options) : options_(std::move(options)) {
-  if (options_.client_info.empty()) options_.client_info = default_client_info();
+  if (options_.client_info.empty()) options_.client_info = kSelf;
   if (options_.client_capabilities.empty()) options_.client_capabilities = "{}";
 }
 

@@ -254,7 +254,7 @@ void append_member(std::string& out, bool first, std::string_view key, std::stri
 // Only additions are ever needed: a modern receiver has the vocabulary of every legacy revision.
 void append_modern(std::string& out, Method method, Raw result, const ResultContext& context) {
   const Top top = read_top(result);
-  const bool complete = !top.type || *top.type == R"("complete")";
+  const bool complete = !top.type || json::decode_string(*top.type) == "complete";
   const bool cacheable = complete && info(method).cacheable;
   const char* copied = result.data();
   const bool meta_is_object = top.meta && json::is_object(*top.meta);
