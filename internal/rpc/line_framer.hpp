@@ -64,6 +64,8 @@ class LineFramer {
   std::optional<Line> next();
   // Bytes of an unfinished line held now; at the end of the stream they are a truncated line.
   std::size_t pending() const;
+  // Memory held for lines; small again once a long line was handed out or skipped.
+  std::size_t capacity() const { return buffer_.capacity(); }
 
  private:
   void compact();

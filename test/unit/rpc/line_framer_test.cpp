@@ -100,6 +100,30 @@ TEST_CASE("the cap counts the line without its end, however it is cut") {
   }
 }
 
+TEST_CASE("the memory a long line needed is given back") {
+  const std::string part(64 * 1024, 'x');
+  LineFramer framer(2'000'000);
+  std::vector<std::string> lines;
+  for (int i = 0; i < 15; ++i) {
+    framer.feed(part);
+    drain(framer, lines);
+  }
+  CHECK(framer.capacity() >= 15 * part.size());
+  framer.feed("\n1");
+  drain(framer, lines);
+  CHECK(lines.size() == 1);
+  CHECK(framer.pending() == 1);
+  CHECK(framer.capacity() <= part.size());
+  // A line that never ends is not kept at all.
+  for (int i = 0; i < 200; ++i) {
+    framer.feed(part);
+    drain(framer, lines);
+    CHECK(framer.capacity() < 5'000'000);
+  }
+  CHECK(framer.capacity() <= part.size());
+  CHECK(framer.pending() == 200 * part.size() + 1);
+}
+
 TEST_CASE("only one carriage return belongs to the line end") {
   const std::string bytes = "12345\r\r\r\n1\r\r\n";
   for (std::size_t chunk = 1; chunk <= bytes.size(); ++chunk) {
