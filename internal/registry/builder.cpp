@@ -129,14 +129,15 @@ class Builder {
           text += fmt::format(R"(,"resultType":"complete","ttlMs":{},"cacheScope":"{}")",
                               ttl_ms_.value_or(0), is_private_ ? "private" : "public");
           if (!options_.server_info.empty()) {
-            text += fmt::format(R"(,"_meta":{{"{}":{}}})", mcp::kMetaServerInfo,
-                                options_.server_info);
+            text +=
+                fmt::format(R"(,"_meta":{{"{}":{}}})", mcp::kMetaServerInfo, options_.server_info);
           }
         }
         text += '}';
         // Revisions that spell a list alike share its bytes.
-        into[at] = at > 0 && *into[at - 1] == text ? into[at - 1]
-                                                   : std::make_shared<const std::string>(std::move(text));
+        into[at] = at > 0 && *into[at - 1] == text
+                       ? into[at - 1]
+                       : std::make_shared<const std::string>(std::move(text));
       }
     }
 
@@ -178,8 +179,7 @@ class Builder {
     }
     if (taken.count(name) != 0) return {};
     report(fmt::format("'{}' of server {} is shown as '{}': '{}' was taken by server {}", original,
-                       view.config->name, name, plain,
-                       taken.at(plain).server_name));
+                       view.config->name, name, plain, taken.at(plain).server_name));
     return name;
   }
 
@@ -218,7 +218,8 @@ class Builder {
     rendering.caching(list);
   }
 
-  // Two servers that offer one name are both usable under their prefixes, and it is said (case C43).
+  // Two servers that offer one name are both usable under their prefixes, and it is said (case
+  // C43).
   void note_shared(mcp::ListKind kind, const std::string& name, const std::string& server) {
     const auto [at, fresh] = first_server_.emplace(std::pair(kind, name), server);
     if (!fresh && at->second != server) {

@@ -14,7 +14,7 @@ namespace mcpx::registry {
 // One server as the registry sees it when it builds.
 struct ServerView {
   const config::Server* config = nullptr;
-  upstream::Server* server = nullptr;                  // only carried along
+  upstream::Server* server = nullptr;                    // only carried along
   std::shared_ptr<const upstream::Catalogue> catalogue;  // null until its lists were first read
 };
 

@@ -134,7 +134,8 @@ void Registry::Impl::state_changed(std::size_t index, State state) {
 
 void Registry::Impl::rebuild() {
   std::vector<ServerView> servers;
-  for (const Entry& entry : entries) servers.push_back(entry.view);
+  for (const Entry& entry : entries)
+    servers.push_back(entry.view);
   auto snapshot = build_snapshot(servers, options, newest->version + 1);
   const std::vector<Change> changes = changes_since(*newest, *snapshot);
   newest = snapshot;
@@ -155,11 +156,12 @@ std::vector<Change> Registry::Impl::changes_since(const Snapshot& before, const 
   };
   for (const mcp::ListKind kind :
        {mcp::ListKind::tools, mcp::ListKind::prompts, mcp::ListKind::resources}) {
-    const bool templates = kind == mcp::ListKind::resources &&
-                           differs(mcp::ListKind::resource_templates);
+    const bool templates =
+        kind == mcp::ListKind::resources && differs(mcp::ListKind::resource_templates);
     if (differs(kind) || templates) changes.push_back({"", kind});
   }
-  for (const auto& [endpoint, kind] : announced) changes.push_back({endpoint, kind});
+  for (const auto& [endpoint, kind] : announced)
+    changes.push_back({endpoint, kind});
   return changes;
 }
 
@@ -169,7 +171,8 @@ void Registry::Impl::publish(std::shared_ptr<const Snapshot> snapshot,
     auto swap = [this, index = shard->index(), snapshot, changes] {
       views[index] = snapshot;
       for (const Change& change : changes) {
-        for (const auto& callback : callbacks[index]) callback(change);
+        for (const auto& callback : callbacks[index])
+          callback(change);
       }
     };
     if (shard->is_current()) {
@@ -193,9 +196,8 @@ bool Registry::Impl::ready(const std::string& endpoint) const {
   const bool all = std::all_of(entries.begin(), entries.end(), [](const Entry& entry) {
     return entry.view.catalogue != nullptr || entry.settled_once || settled(entry.state);
   });
-  const bool any = std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
-    return entry.view.catalogue != nullptr;
-  });
+  const bool any = std::any_of(entries.begin(), entries.end(),
+                               [](const Entry& entry) { return entry.view.catalogue != nullptr; });
   return all || (any && Clock::now() >= stragglers_until);
 }
 
@@ -219,7 +221,8 @@ void Registry::Impl::settle_waiting() {
 
 namespace {
 
-Task<bool> wait_for(std::shared_ptr<Registry::Impl> impl, std::string endpoint, TimePoint deadline) {
+Task<bool> wait_for(std::shared_ptr<Registry::Impl> impl, std::string endpoint,
+                    TimePoint deadline) {
   if (impl->ready(endpoint)) co_return true;
   auto entry = std::make_shared<Registry::Impl::Waiting>();
   entry->endpoint = std::move(endpoint);

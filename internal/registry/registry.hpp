@@ -1,7 +1,7 @@
 // Registry: follows the servers' catalogues and publishes a Snapshot of them merged.
 //
-// Home shard: the first. Changes are coalesced (one rebuild per burst) and the new snapshot is posted
-// to every shard, where current() reads it without a lock. Thread: as each member says.
+// Home shard: the first. Changes are coalesced (one rebuild per burst) and the new snapshot is
+// posted to every shard, where current() reads it without a lock. Thread: as each member says.
 #pragma once
 
 #include <functional>
@@ -25,9 +25,8 @@ struct Change {
 class Registry {
  public:
   // `server_info` is the raw Implementation object of mcpx, for the _meta of modern lists.
-  Registry(runtime::Shard& home, std::vector<runtime::Shard*> shards,
-           const config::Config& config, std::string server_info,
-           std::vector<upstream::Server*> servers);
+  Registry(runtime::Shard& home, std::vector<runtime::Shard*> shards, const config::Config& config,
+           std::string server_info, std::vector<upstream::Server*> servers);
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
@@ -38,8 +37,8 @@ class Registry {
   // The snapshot of the calling shard. Any shard.
   std::shared_ptr<const Snapshot> current() const;
 
-  // Completes when `endpoint` has something to list: its server(s) ready, or failed, or the deadline
-  // came (case C13: a bounded wait during warm-up instead of an empty list). Any shard.
+  // Completes when `endpoint` has something to list: its server(s) ready, or failed, or the
+  // deadline came (case C13: a bounded wait during warm-up instead of an empty list). Any shard.
   Task<void> wait_ready(std::string endpoint, TimePoint deadline);
 
   // `changed` runs on the calling shard after each snapshot that changed what an endpoint shows

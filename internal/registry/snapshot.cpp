@@ -17,8 +17,8 @@ std::optional<Target> Endpoint::find(const Names& names, std::string_view expose
   return found->second;
 }
 
-// A pass-through endpoint sends on whatever name the caller uses: the server knows best what it has,
-// and its own error is the truest. Only what a filter hides is not there (case C72).
+// A pass-through endpoint sends on whatever name the caller uses: the server knows best what it
+// has, and its own error is the truest. Only what a filter hides is not there (case C72).
 std::optional<Target> Endpoint::tool(std::string_view exposed) const {
   if (!server) return find(tools_, exposed);
   if (!config->tool_allowed(std::string(exposed))) return std::nullopt;

@@ -40,11 +40,11 @@ using Rendered = std::shared_ptr<const std::string>;
 
 class Endpoint {
  public:
-  std::string name;       // empty: the aggregating endpoint /mcp; else the server of /mcp/{name}
+  std::string name;  // empty: the aggregating endpoint /mcp; else the server of /mcp/{name}
   upstream::Server* server = nullptr;  // of a pass-through endpoint; null on /mcp
   const config::Server* config = nullptr;
   bool ready = false;  // pass-through: its server's lists were read once; aggregate: any server's
-  std::string instructions;     // decoded; may be empty
+  std::string instructions;                              // decoded; may be empty
   std::string capabilities_legacy, capabilities_modern;  // raw objects, as advertised
 
   const Rendered& list(mcp::ListKind kind, mcp::Revision revision) const;

@@ -34,16 +34,16 @@ class Replacements {
 
   void contents(json::Raw list) {
     json::Elements elements(list);
-    while (const auto block = elements.next()) content(*block);
+    while (const auto block = elements.next())
+      content(*block);
   }
 
   // Empty when nothing was collected.
   std::string apply(json::Raw text) {
     std::string out;
     if (spans_.empty()) return out;
-    std::sort(spans_.begin(), spans_.end(), [](const auto& a, const auto& b) {
-      return a.first.data() < b.first.data();
-    });
+    std::sort(spans_.begin(), spans_.end(),
+              [](const auto& a, const auto& b) { return a.first.data() < b.first.data(); });
     const char* at = text.data();
     for (const auto& [span, replacement] : spans_) {
       out.append(at, span.data());
@@ -72,7 +72,8 @@ std::string expose_result_uris(mcp::Method method, json::Raw result, std::string
     case mcp::Method::resources_read:
       if (const auto list = json::find(result, "contents")) {
         json::Elements elements(*list);
-        while (const auto item = elements.next()) replacements.uri_member(*item, "uri");
+        while (const auto item = elements.next())
+          replacements.uri_member(*item, "uri");
       }
       break;
     case mcp::Method::prompts_get:
@@ -86,7 +87,8 @@ std::string expose_result_uris(mcp::Method method, json::Raw result, std::string
         }
       }
       break;
-    default: break;
+    default:
+      break;
   }
   return replacements.apply(result);
 }

@@ -47,7 +47,7 @@ Task<Result<mcp::ServerFacts>> shake_hands(Link& link, Handshake::Options option
         co_await link.request(wanted.method, std::move(wanted.params), until, OnGiveUp::forget);
     if (reply) {
       action = handshake.step(event_of(*reply));
-    } else if (is_probe && link.alive() && Clock::now() < deadline) {
+    } else if (is_probe && reply.error().code == "upstream.timeout" && Clock::now() < deadline) {
       action = handshake.step(Handshake::TimedOut{});
     } else {
       co_return reply.error();

@@ -171,7 +171,10 @@ Task<void> Lifecycle::serve() {
       break;
     }
     note(relist_at_);
-    if (config.idle_stop && in_flight == 0) note(last_used_ + *config.idle_stop);
+    if (config.idle_stop) {
+      // A call is counted down on its caller's shard, maybe after its wake came here: look again.
+      note(in_flight == 0 ? last_used_ + *config.idle_stop : Clock::now() + *config.idle_stop);
+    }
     co_await event_.wait();
   }
   co_await drop_link(config.stop_grace);
@@ -254,7 +257,7 @@ void Lifecycle::failed(Error error) {
   ++failures_;
   ++failures_in_row_;
   retry_at_ = Clock::now() + backoff_after(failures_in_row_, random_bits());
-  log::warning("server {}: {}", config.name, error.text());
+  log::warning("{}", error.text());
   error_ = error;
   set_state(State::failed);
   settle_waiting(error);

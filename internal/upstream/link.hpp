@@ -26,7 +26,8 @@
 namespace mcpx::upstream {
 
 // Whether a request that mcpx gives up on is announced to the server as cancelled. `initialize`
-// never is (requirement cancel-not-initialize), nor is a probe that the server may not even know.
+// never is (requirement cancellation-client-must-not-cancel-initialize), nor is a probe that the
+// server may not even know.
 enum class OnGiveUp : std::uint8_t { cancel, forget };
 
 // What a link tells its server, on the home shard.

@@ -42,7 +42,11 @@ Task<Result<std::shared_ptr<Link>>> open_stdio_link(LinkContext context) {
   options.stderr_bytes = context.environment.limits.stderr_bytes;
   Result<std::unique_ptr<process::Child>> child =
       co_await process::Child::start(context.home, std::move(command), options);
-  if (!child) co_return child.error();
+  if (!child) {
+    Error error = child.error();
+    error.message = fmt::format("server {}: {}", config.name, error.message);
+    co_return error;
+  }
   auto link = std::make_shared<StdioLink>(std::move(context), std::move(*child));
   link->begin();
   std::shared_ptr<Link> opened = std::move(link);

@@ -1,0 +1,296 @@
+#include "daemon/app.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "admin/admin.hpp"
+#include "base/redact.hpp"
+#include "daemon/notify.hpp"
+#include "daemon/signals.hpp"
+#include "downstream/service.hpp"
+#include "http/server.hpp"
+#include "log/log.hpp"
+#include "mcp/self.hpp"
+#include "net/endpoint.hpp"
+#include "registry/registry.hpp"
+#include "runtime/hop.hpp"
+#include "runtime/shard.hpp"
+#include "runtime/task_group.hpp"
+#include "upstream/server.hpp"
+
+namespace mcpx::daemon {
+namespace {
+
+constexpr std::size_t kDefaultThreads = 4;
+
+log::Level level_of(const std::string& text) {
+  if (text == "trace") return log::Level::trace;
+  if (text == "debug") return log::Level::debug;
+  if (text == "warning") return log::Level::warning;
+  if (text == "error") return log::Level::error;
+  if (text == "off") return log::Level::off;
+  return log::Level::info;
+}
+
+// Beside this program (a build tree), or in libexec (installed).
+std::string find_supervisor() {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  const fs::path here = fs::read_symlink("/proc/self/exe", failure).parent_path();
+  for (const fs::path& candidate :
+       {here / "mcpx-supervise", here.parent_path() / "libexec/mcpx/mcpx-supervise",
+        here.parent_path() / "mcpx-supervise/mcpx-supervise"}) {
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate.string();
+  }
+  return {};
+}
+
+http::ServerOptions server_options(const config::Config& config) {
+  http::ServerOptions options;
+  options.limits.head_bytes = config.limits.head_bytes;
+  options.limits.body_bytes = config.limits.body_bytes;
+  options.connections = config.limits.connections;
+  options.allowed_hosts = config.listen.allowed_hosts;
+  options.allowed_origins = config.listen.allowed_origins;
+  return options;
+}
+
+std::vector<std::unique_ptr<runtime::Shard>> make_shards(const config::Config& config) {
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t count = config.threads != 0 ? config.threads : std::min(kDefaultThreads, cores);
+  std::vector<std::unique_ptr<runtime::Shard>> shards;
+  for (std::size_t i = 0; i < count; ++i)
+    shards.push_back(std::make_unique<runtime::Shard>(i));
+  return shards;
+}
+
+Task<bool> stop_http(http::Server& server, runtime::Shard& shard, TimePoint deadline) {
+  co_await server.stop(shard, deadline);
+  co_return true;
+}
+
+Task<bool> stop_server(upstream::Server& server, TimePoint deadline) {
+  co_await server.stop(deadline);
+  co_return true;
+}
+
+Task<void> stop_server_at_home(upstream::Server& server, TimePoint deadline) {
+  const std::function<Task<bool>()> there = [&server, deadline] {
+    return stop_server(server, deadline);
+  };
+  co_await runtime::run_on<bool>(server.home(), there);
+}
+
+Task<bool> nothing() {
+  co_return true;
+}
+
+class App {
+ public:
+  App(const config::Config& config, const Options& options)
+      : config_(config), options_(options), shards_(make_shards(config)) {
+    for (const auto& shard : shards_)
+      pointers_.push_back(shard.get());
+  }
+
+  int run() {
+    runtime::Shard& main = *shards_.front();
+    for (std::size_t i = 1; i < shards_.size(); ++i)
+      shards_[i]->start();
+    main.post([this, &main] { runtime::detail::start(main, live()); });
+    main.run();
+    for (const auto& shard : shards_)
+      shard->join();
+    return status_;
+  }
+
+ private:
+  Task<void> live() {
+    const bool started = co_await start();
+    if (started) {
+      log::info("mcpx {} is ready on {}", MCPX_VERSION, fmt::join(addresses_, ", "));
+      notify_service_manager("READY=1");
+      co_await wait_for_the_end();
+      notify_service_manager("STOPPING=1");
+    } else {
+      status_ = 1;
+    }
+    co_await stop();
+    for (const auto& shard : shards_)
+      shard->finish();
+  }
+
+  Task<bool> start() {
+    make_servers();
+    registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_,
+                                                     std::string(mcp::kSelf), server_pointers_);
+    registry_->start();
+    service_ = std::make_unique<downstream::Service>(config_, *registry_, pointers_);
+    co_await service_->start();
+    make_admin();
+    std::vector<http::Route> routes;
+    routes.push_back({"/mcp", service_.get()});
+    routes.push_back({"/v1", admin_.get()});
+    http_ = std::make_unique<http::Server>(server_options(config_), std::move(routes));
+    for (const auto& server : servers_) {
+      server->home().post([raw = server.get()] { raw->start(); });
+    }
+    co_return listen();
+  }
+
+  void make_servers() {
+    upstream::Environment environment;
+    environment.supervisor = options_.supervisor.empty() ? find_supervisor() : options_.supervisor;
+    environment.client_info = mcp::kSelf;
+    environment.redactor = redactor_;
+    environment.shards = pointers_;
+    environment.path_extra = config_.path_extra;
+    environment.limits = config_.limits;
+    for (std::size_t i = 0; i < config_.servers.size(); ++i) {
+      servers_.push_back(std::make_unique<upstream::Server>(*pointers_[i % pointers_.size()],
+                                                            config_.servers[i], environment));
+      server_pointers_.push_back(servers_.back().get());
+    }
+  }
+
+  void make_admin() {
+    admin::Facts facts;
+    facts.sessions = [this] { return service_->sessions(); };
+    facts.connections = [this] { return http_->connections(); };
+    facts.listening = [this] { return addresses_; };
+    admin_ = std::make_unique<admin::Admin>(config_, *registry_, server_pointers_, redactor_,
+                                            std::move(facts));
+  }
+
+  // Binds everything before anything is accepted, so that what a request sees does not change.
+  bool listen() {
+    runtime::Shard& main = *pointers_.front();
+    const bool tcp = config_.listen.http_enabled;
+    const bool local = !config_.listen.unix_path.empty();
+    if (tcp && !bind(net::listen_tcp(main, config_.listen.http_host, config_.listen.http_port),
+                     http::Server::Transport::tcp)) {
+      return false;
+    }
+    if (local &&
+        !bind(net::listen_unix(main, config_.listen.unix_path), http::Server::Transport::local)) {
+      return false;
+    }
+    for (const auto& [listener, transport] : listeners_) {
+      listener->start(pointers_, [this, how = transport](runtime::Shard& shard,
+                                                         std::unique_ptr<net::ByteStream> stream) {
+        http_->serve(shard, std::move(stream), how);
+      });
+    }
+    return true;
+  }
+
+  bool bind(Result<std::unique_ptr<net::Listener>> listener, http::Server::Transport transport) {
+    if (!listener) {
+      log::error("{}", listener.error().text());
+      return false;
+    }
+    addresses_.push_back((*listener)->address());
+    listeners_.emplace_back(std::move(*listener), transport);
+    return true;
+  }
+
+  Task<void> wait_for_the_end() {
+    Signals signals(*pointers_.front());
+    while (true) {
+      const int signal = co_await signals.next();
+      if (signal == SIGHUP) {
+        log::warning("SIGHUP: reloading is not there yet; restart mcpxd to read {} again",
+                     config_.file);
+        continue;
+      }
+      log::info("stopping on {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
+      break;
+    }
+    signals.close();
+  }
+
+  // The order of style.md P8: nothing new, finish what is in progress, then the servers.
+  Task<void> stop() {
+    const TimePoint deadline = Clock::now() + config_.shutdown_grace;
+    for (const auto& [listener, transport] : listeners_)
+      listener->stop();
+    if (service_) service_->begin_shutdown();
+    if (http_) {
+      for (runtime::Shard* shard : pointers_) {
+        const std::function<Task<bool>()> there = [this, shard, deadline] {
+          return stop_http(*http_, *shard, deadline);
+        };
+        co_await runtime::run_on<bool>(*shard, there);
+      }
+    }
+    if (service_) co_await service_->stop();
+    runtime::TaskGroup stopping(*pointers_.front());
+    for (const auto& server : servers_) {
+      stopping.spawn("stop server", stop_server_at_home(*server, deadline));
+    }
+    co_await stopping.join();
+    // Whatever was posted to a shard before now has run when this comes back from it twice: what a
+    // server posts to the registry, and what the registry posts to every shard.
+    for (int round = 0; round < 2; ++round) {
+      for (runtime::Shard* shard : pointers_) {
+        const std::function<Task<bool>()> there = nothing;
+        co_await runtime::run_on<bool>(*shard, there);
+      }
+    }
+    listeners_.clear();
+    http_.reset();
+    admin_.reset();
+    service_.reset();
+    registry_.reset();
+    servers_.clear();
+    log::info("stopped");
+  }
+
+  const config::Config& config_;
+  const Options& options_;
+  std::shared_ptr<const Redactor> redactor_ = std::make_shared<const Redactor>(config_.secrets);
+  int status_ = 0;
+  std::vector<std::unique_ptr<runtime::Shard>> shards_;  // before, so after, everything on them
+  std::vector<runtime::Shard*> pointers_;
+  std::vector<std::unique_ptr<upstream::Server>> servers_;
+  std::vector<upstream::Server*> server_pointers_;
+  std::unique_ptr<registry::Registry> registry_;
+  std::unique_ptr<downstream::Service> service_;
+  std::unique_ptr<admin::Admin> admin_;
+  std::unique_ptr<http::Server> http_;
+  std::vector<std::pair<std::unique_ptr<net::Listener>, http::Server::Transport>> listeners_;
+  std::vector<std::string> addresses_;
+};
+
+}  // namespace
+
+int run(const config::Config& config, const Options& options) {
+  block_signals();  // before spdlog or a shard starts a thread
+  log::Options log_options;
+  log_options.level = level_of(config.log_level);
+  log_options.format =
+      config.log_format == config::LogFormat::json ? log::Format::json : log::Format::human;
+  log_options.file = config.log_file;
+  log::configure(log_options);
+  log::set_redactor(std::make_shared<const Redactor>(config.secrets));
+  for (const std::string& warning : config.warnings)
+    log::warning("{}", warning);
+  int status = 0;
+  {
+    App app(config, options);
+    status = app.run();
+  }
+  log::shutdown();
+  return status;
+}
+
+}  // namespace mcpx::daemon

@@ -1,0 +1,76 @@
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "mcp/uris.hpp"
+#include "registry/uri_map.hpp"
+
+namespace mcpx::registry {
+namespace {
+
+std::string qualified(const std::string& uri) {
+  return json::quoted(mcp::exposed_uri("files", uri));
+}
+
+TEST_CASE("results without URIs are left alone") {
+  REQUIRE(expose_result_uris(mcp::Method::tools_call, R"({"content":[{"type":"text","text":"x"}]})",
+                             "files")
+              .empty());
+  // The word in the data of a tool is not a URI of ours.
+  REQUIRE(expose_result_uris(mcp::Method::tools_call,
+                             R"({"content":[{"type":"text","text":"uri"}],)"
+                             R"("structuredContent":{"uri":"file:///a"}})",
+                             "files")
+              .empty());
+}
+
+TEST_CASE("every URI a caller may read back is qualified, all else stays byte for byte") {
+  struct Case {
+    const char* name;
+    mcp::Method method;
+    std::string before, after;
+  };
+  const std::string uri = R"("file:///a b")";
+  const Case cases[] = {
+      {"embedded resource", mcp::Method::tools_call,
+       R"({ "n":1.0, "content" : [{"type":"resource","resource":{"uri":)" + uri +
+           R"(,"text":""}}],"x":1e400})",
+       R"({ "n":1.0, "content" : [{"type":"resource","resource":{"uri":)" +
+           qualified("file:///a b") + R"(,"text":""}}],"x":1e400})"},
+      {"two links", mcp::Method::tools_call,
+       R"({"content":[{"uri":)" + uri +
+           R"(,"type":"resource_link"},{"type":"resource_link","uri":"x:y"}]})",
+       R"({"content":[{"uri":)" + qualified("file:///a b") +
+           R"(,"type":"resource_link"},{"type":"resource_link","uri":)" + qualified("x:y") + "}]}"},
+      {"contents", mcp::Method::resources_read,
+       R"({"contents":[{"uri":)" + uri + R"(,"text":"t"}]})",
+       R"({"contents":[{"uri":)" + qualified("file:///a b") + R"(,"text":"t"}]})"},
+      {"escaped spelling", mcp::Method::resources_read, R"({"contents":[{"\u0075ri":"x:\u0079"}]})",
+       R"({"contents":[{"\u0075ri":)" + qualified("x:y") + "}]}"},
+      {"prompt", mcp::Method::prompts_get,
+       R"({"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"x:y"}}}]})",
+       R"({"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":)" +
+           qualified("x:y") + "}}}]}"},
+  };
+  for (const Case& c : cases) {
+    DYNAMIC_SECTION(c.name) {
+      REQUIRE(expose_result_uris(c.method, c.before, "files") == c.after);
+    }
+  }
+}
+
+TEST_CASE("the uri of a not-found error is the one the caller used") {
+  REQUIRE(expose_error_uris(R"({"code":-32002,"message":"m","data":{"uri":"x:y"}})", "files") ==
+          R"({"code":-32002,"message":"m","data":{"uri":)" + qualified("x:y") + "}}");
+  REQUIRE(expose_error_uris(R"({"code":-32002,"message":"uri"})", "files").empty());
+}
+
+TEST_CASE("a tool's ui resource is qualified with its definition") {
+  const std::string text = expose_definition(
+      mcp::ListKind::tools, R"({"name":"t","_meta":{"ui":{"resourceUri":"ui://app/x"},"k":1}})",
+      "files__t", "files");
+  REQUIRE(text == R"({"name":"files__t","_meta":{"ui":{"resourceUri":)" + qualified("ui://app/x") +
+                      R"(},"k":1}})");
+}
+
+}  // namespace
+}  // namespace mcpx::registry

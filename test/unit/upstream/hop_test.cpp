@@ -1,0 +1,151 @@
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "json/json.hpp"
+#include "upstream/hop.hpp"
+
+namespace mcpx::upstream {
+namespace {
+
+using mcp::Method;
+using mcp::Revision;
+
+constexpr std::string_view kInfo = R"({"name":"mcpx","version":"0"})";
+
+call::Call call_of(Method method, std::string_view params, Revision caller) {
+  call::Call call;
+  call.method = method;
+  call.method_name = mcp::info(method).name;
+  call.params = params;
+  call.caller.revision = caller;
+  return call;
+}
+
+HopContext to(Revision revision, std::string_view token = {}) {
+  HopContext context;
+  context.to = revision;
+  context.client_info = kInfo;
+  context.progress_token = token;
+  return context;
+}
+
+TEST_CASE("between legacy revisions only the name changes, to the byte") {
+  auto call = call_of(
+      Method::tools_call,
+      "{ \"x\" : 1.0, \"name\":\"s__t\" ,\"arguments\":{\"a\":1e400}, \"_meta\":{\"k\":2} }",
+      Revision::r2025_06_18);
+  call.target_member = "name";
+  call.target_value = "\"t\"";
+  REQUIRE(hop_params(call, to(Revision::r2025_11_25)) ==
+          "{ \"x\" : 1.0, \"name\":\"t\" ,\"arguments\":{\"a\":1e400}, \"_meta\":{\"k\":2} }");
+}
+
+TEST_CASE("C35: a tool without arguments is called with an empty object, and nothing is invented") {
+  for (const char* params : {R"({"name":"t"})", R"({"name":"t","arguments":null})"}) {
+    const auto call = call_of(Method::tools_call, params, Revision::r2025_11_25);
+    REQUIRE(hop_params(call, to(Revision::r2025_11_25)) == R"({"name":"t","arguments":{}})");
+  }
+  const auto given =
+      call_of(Method::tools_call, R"({"name":"t","arguments":{}})", Revision::r2025_11_25);
+  REQUIRE(hop_params(given, to(Revision::r2025_11_25)) == given.params);
+  const auto prompt = call_of(Method::prompts_get, R"({"name":"p"})", Revision::r2025_11_25);
+  REQUIRE(hop_params(prompt, to(Revision::r2025_11_25)) == prompt.params);
+}
+
+TEST_CASE("a modern server gets the three members of _meta, in place of the caller's",
+          "[req:meta-request-params-meta-required][req:meta-client-should-send-clientinfo]") {
+  const auto call = call_of(
+      Method::tools_call,
+      R"({"name":"t","arguments":{},"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"ide"},)"
+      R"("traceparent":"00-1","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},)"
+      R"("io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":"mine"}})",
+      Revision::r2026_07_28);
+  auto with = call;
+  with.caller.client_capabilities = R"({"elicitation":{}})";
+  const std::string params = hop_params(with, to(Revision::r2026_07_28, "17"));
+  const auto meta = json::find(params, "_meta").value();
+  REQUIRE(json::find_string(meta, "io.modelcontextprotocol/protocolVersion") == "2026-07-28");
+  REQUIRE(json::find(meta, "io.modelcontextprotocol/clientInfo") == kInfo);
+  REQUIRE(json::find(meta, "io.modelcontextprotocol/clientCapabilities") ==
+          R"({"elicitation":{}})");
+  REQUIRE(json::find(meta, "progressToken") == "17");
+  REQUIRE(json::find_string(meta, "traceparent") == "00-1");
+}
+
+TEST_CASE("a legacy server never sees a modern caller's reserved _meta") {
+  auto call =
+      call_of(Method::tools_call,
+              R"({"name":"t","arguments":{},"_meta":{"io.modelcontextprotocol/clientInfo":{},)"
+              R"("io.modelcontextprotocol/clientCapabilities":{},"progressToken":1,)"
+              R"("io.modelcontextprotocol/protocolVersion":"2026-07-28"}})",
+              Revision::r2026_07_28);
+  REQUIRE(hop_params(call, to(Revision::r2025_11_25)) == R"({"name":"t","arguments":{}})");
+  call.params = R"({"name":"t","arguments":{},"_meta":{"tracestate":"a=b","progressToken":1}})";
+  REQUIRE(hop_params(call, to(Revision::r2025_11_25, "5")) ==
+          R"({"name":"t","arguments":{},"_meta":{"tracestate":"a=b","progressToken":5}})");
+}
+
+TEST_CASE("a legacy caller declares nothing to a modern server; its log level goes along") {
+  auto call = call_of(Method::tools_call, R"({"name":"t","arguments":{}})", Revision::r2025_06_18);
+  call.caller.client_capabilities = R"({"elicitation":{}})";
+  call.caller.log_level = "warning";
+  const std::string params = hop_params(call, to(Revision::r2026_07_28));
+  const auto meta = json::find(params, "_meta").value();
+  REQUIRE(json::find(meta, "io.modelcontextprotocol/clientCapabilities") == "{}");
+  REQUIRE(json::find_string(meta, "io.modelcontextprotocol/logLevel") == "warning");
+  REQUIRE_FALSE(json::find(meta, "progressToken"));
+}
+
+TEST_CASE("absent params and a _meta of the wrong kind do no harm") {
+  const auto none = call_of(Method::prompts_list, {}, Revision::r2025_11_25);
+  REQUIRE(hop_params(none, to(Revision::r2025_11_25)) == "{}");
+  const auto wrong =
+      call_of(Method::prompts_get, R"({"name":"p","_meta":7})", Revision::r2025_11_25);
+  REQUIRE(hop_params(wrong, to(Revision::r2026_07_28)) == wrong.params);
+}
+
+TEST_CASE("progress comes back under the caller's token, in its vocabulary") {
+  call::Caller caller;
+  caller.progress_token = "\"mine\"";
+  const char* params = R"({"progressToken":17,"progress":0.50,"message":"half","x":[1.0]})";
+  caller.revision = Revision::r2025_11_25;
+  REQUIRE(progress_for(caller, params) ==
+          R"({"jsonrpc":"2.0","method":"notifications/progress","params":)"
+          R"({"progressToken":"mine","progress":0.50,"message":"half","x":[1.0]}})");
+  caller.revision = Revision::r2024_11_05;
+  REQUIRE(json::find(progress_for(caller, params), "params", "message") == std::nullopt);
+}
+
+struct NullSink final : call::NotificationSink {
+  void notify(std::string) override {}
+};
+
+TEST_CASE("log messages reach those who want them") {
+  call::Caller caller;
+  caller.sink = std::make_shared<NullSink>();
+  const char* info = R"({"level":"info","data":"x"})";
+  const char* error = R"({"level":"error","data":"x"})";
+  caller.revision = Revision::r2025_11_25;
+  REQUIRE(wants_log(caller, info));  // before any setLevel a server decides
+  caller.log_level = "warning";
+  REQUIRE_FALSE(wants_log(caller, info));
+  REQUIRE(wants_log(caller, error));
+  caller.revision = Revision::r2026_07_28;
+  caller.log_level = {};
+  REQUIRE_FALSE(wants_log(caller, error));  // a modern request that set no level gets none
+  caller.log_level = "debug";
+  REQUIRE(wants_log(caller, info));
+  caller.sink = nullptr;
+  REQUIRE_FALSE(wants_log(caller, error));
+}
+
+TEST_CASE("a message for stdio is one line", "[req:stdio-no-embedded-newlines]") {
+  std::string text = "{\n  \"a\":\r\n1}";
+  flatten(text);
+  REQUIRE(text == "{   \"a\":  1}");
+}
+
+}  // namespace
+}  // namespace mcpx::upstream
