@@ -2,9 +2,7 @@
 
 #include <array>
 #include <utility>
-#include <vector>
 
-#include "downstream/call_stream.hpp"
 #include "rpc/message.hpp"
 
 namespace mcpx::downstream {
@@ -82,9 +80,7 @@ Task<void> send_answer(http::Exchange& exchange, Accepts accepts, json::Raw id,
                        const Answer& answer, std::span<const http1::Field> extra) {
   const bool as_stream = answer.is_silence() || (!accepts.json && accepts.events);
   if (as_stream && answer.status() == 200) {
-    std::vector<http1::Field> fields(stream_fields().begin(), stream_fields().end());
-    fields.insert(fields.end(), extra.begin(), extra.end());
-    const Result<void> begun = co_await exchange.begin_stream(fields);
+    const Result<void> begun = co_await exchange.begin_stream(extra);
     if (!begun) co_return;
     co_await send_last_event(exchange, id, answer);
     co_return;

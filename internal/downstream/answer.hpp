@@ -62,7 +62,7 @@ Task<void> send_last_event(http::Exchange& exchange, json::Raw id, const Answer&
 
 // A JSON-RPC error as the HTTP answer, whatever the client accepts.
 Task<void> send_error(http::Exchange& exchange, unsigned status, json::Raw id, int code,
-                      std::string_view message, json::Raw data = {});
+                      std::string_view message, json::Raw data = json::Raw());
 Task<void> send_body(http::Exchange& exchange, unsigned status, std::string_view type,
                      std::string_view body, std::span<const http1::Field> extra);
 Task<void> send_empty(http::Exchange& exchange, unsigned status);

@@ -1,15 +1,8 @@
 #include "downstream/call_stream.hpp"
 
-#include <array>
 #include <utility>
 
 namespace mcpx::downstream {
-
-std::span<const http1::Field> stream_fields() {
-  static constexpr std::array<http1::Field, 2> kFields = {http1::Field{"Cache-Control", "no-cache"},
-                                                          http1::Field{"X-Accel-Buffering", "no"}};
-  return kFields;
-}
 
 void CallStream::notify(std::string json) {
   if (!exchange_) return;
@@ -24,7 +17,8 @@ void CallStream::notify(std::string json) {
 Task<void> CallStream::write_out(std::shared_ptr<CallStream> self) {
   Running& running = *self->running_;
   http::Exchange& exchange = *self->exchange_;
-  Result<void> sent = co_await exchange.begin_stream(stream_fields());
+  const std::span<const http1::Field> no_fields;
+  Result<void> sent = co_await exchange.begin_stream(no_fields);
   while (sent) {
     if (running.queue.empty()) {
       if (!self->exchange_) break;

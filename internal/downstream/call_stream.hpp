@@ -18,9 +18,6 @@
 
 namespace mcpx::downstream {
 
-// The fields of every event stream of ours: proxies must not hold events back.
-std::span<const http1::Field> stream_fields();
-
 class CallStream final : public call::NotificationSink,
                          public std::enable_shared_from_this<CallStream> {
  public:

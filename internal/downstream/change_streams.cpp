@@ -5,7 +5,7 @@
 #include <atomic>
 #include <utility>
 
-#include "downstream/call_stream.hpp"
+#include "downstream/answer.hpp"
 #include "mcp/error_codes.hpp"
 #include "mcp/method.hpp"
 #include "rpc/message.hpp"
@@ -177,7 +177,7 @@ Task<void> ChangeStreams::serve_session(http::Exchange& exchange, SessionPtr ses
   stream.session = session.get();
   stream.number = next_stream_number();
   session->live.stream.store(stream.number);
-  const Result<void> begun = co_await exchange.begin_stream(stream_fields());
+  const Result<void> begun = co_await exchange.begin_stream(kNoFields);
   if (!begun) co_return;
   co_await run(exchange, stream);
   if (stream.graceful) co_await exchange.end_stream();
@@ -189,7 +189,7 @@ Task<void> ChangeStreams::serve_listen(http::Exchange& exchange, std::string id,
   const std::string meta = subscription_meta(id);
   json::ObjectBuilder params;
   stream.params = params.raw("_meta", meta).take();
-  const Result<void> begun = co_await exchange.begin_stream(stream_fields());
+  const Result<void> begun = co_await exchange.begin_stream(kNoFields);
   if (!begun) co_return;
   // The acknowledgement is the first message of a subscription (basic/patterns/subscriptions).
   json::ObjectBuilder acknowledged;

@@ -11,6 +11,7 @@
 #include "config/config.hpp"
 #include "downstream/change_streams.hpp"
 #include "downstream/in_flight.hpp"
+#include "downstream/param_headers.hpp"
 #include "downstream/session.hpp"
 #include "json/json.hpp"
 #include "registry/registry.hpp"
@@ -29,6 +30,7 @@ struct Local {
   runtime::TaskGroup tasks;  // writers of call streams; each is awaited by its request
   InFlight in_flight;
   ChangeStreams streams;
+  ParamHeaders param_headers;
 };
 
 struct Core : std::enable_shared_from_this<Core> {

@@ -37,6 +37,15 @@ std::optional<mcp::ListKind> list_of(mcp::Method method) {
   return std::nullopt;
 }
 
+// The list of a server that has never been ready: why it is not (case C04), not an empty list.
+Task<Answer> not_ready(upstream::Server& server) {
+  const upstream::Status status = co_await server.status();
+  if (!status.error) co_return no_catalogue();
+  const call::Outcome outcome =
+      call::Outcome::of_failure(mcp::kUpstreamFailure, *status.error, status.name);
+  co_return Answer::error_object(std::string(outcome.error), 200);
+}
+
 // A method behind a capability that is not advertised is not there: what the schema says of
 // MethodNotFoundError, and what the server behind a pass-through endpoint would say. A legacy
 // client of /mcp may have been told of a capability that has gone since; it gets an empty list.
@@ -56,6 +65,7 @@ Task<Answer> list(Request& request, mcp::ListKind kind) {
   std::string name(request.endpoint);
   const EndpointPtr endpoint = co_await endpoint_when_listed(request.core, std::move(name));
   if (!endpoint) co_return no_catalogue();
+  if (endpoint->server && !endpoint->ready) co_return co_await not_ready(*endpoint->server);
   if (withheld(*endpoint, request, kind)) co_return method_not_found(request);
   const registry::Rendered& rendered = endpoint->list(kind, request.revision);
   if (!rendered) co_return no_catalogue();

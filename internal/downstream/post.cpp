@@ -97,6 +97,20 @@ Task<void> serve_listen(Post& post, const rpc::Message& message) {
   co_await streams.serve_listen(post.exchange, std::move(id), std::move(endpoint), wanted);
 }
 
+// Arguments that the tool's schema asks to see mirrored must be, and say the same.
+std::optional<Refusal> check_params(Post& post, const rpc::Message& message) {
+  const EndpointPtr endpoint = endpoint_now(post.core, post.endpoint);
+  const auto name = json::decode_string(message.name);
+  if (!endpoint || !name) return std::nullopt;
+  ParamHeaders& headers = post.core.local(post.exchange.shard()).param_headers;
+  const auto* params = headers.find(endpoint, *name);
+  if (!params) return std::nullopt;
+  const json::Raw arguments = json::find(message.params, "arguments").value_or("{}");
+  const auto wrong = mismatched_param(post.fields, *params, arguments);
+  if (!wrong) return std::nullopt;
+  return Refusal(400, mcp::kHeaderMismatch, "Header mismatch: " + *wrong);
+}
+
 Task<void> serve_modern(Post& post, const rpc::Message& message) {
   if (message.kind == rpc::Kind::notification) co_return co_await send_empty(post.exchange, 202);
   if (message.kind != rpc::Kind::request) {
@@ -106,6 +120,11 @@ Task<void> serve_modern(Post& post, const rpc::Message& message) {
   }
   const auto checked = check_modern(post.fields, message);
   if (checked.has_error()) co_return co_await refuse(post, message.id, checked.error());
+  if (checked->method == mcp::Method::tools_call) {
+    if (const auto refusal = check_params(post, message)) {
+      co_return co_await refuse(post, message.id, *refusal);
+    }
+  }
   if (checked->method == mcp::Method::subscriptions_listen) {
     co_return co_await serve_listen(post, message);
   }
