@@ -70,8 +70,10 @@ class Child {
   virtual const StderrRing& errors() const = 0;
   // Called once on the shard when the server process has ended by itself with a failure, or with
   // everything it started. (A wrapper that forks the real server and exits 0 has not ended: its
-  // tree lives on.) Not called after stop() began.
+  // tree lives on.) Not called after stop() began. By then errors() holds its last lines; the end
+  // of output() is usually seen a moment earlier.
   virtual void on_exit(std::function<void(ExitStatus)> callback) = 0;
+  // Set from the moment a failure is known, a little before on_exit's callback.
   virtual std::optional<ExitStatus> exited() const = 0;
   // Ends the tree: closes its input, waits `grace`, SIGTERM to the group, waits `grace`, SIGKILL to
   // the whole tree; returns when nothing of it is left. Spec: basic/lifecycle#stdio.

@@ -174,9 +174,11 @@ Task<void> one_term_body(Shard& shard) {
   REQUIRE(up.size() == 9);
   runtime::TaskGroup group(shard);
   group.spawn("stop", stop_patiently(*child));
-  const std::string terms = co_await read_bytes(child->output(), 4096);
-  co_await group.join();
+  const std::string terms = co_await read_bytes(child->output(), 15);
   REQUIRE(terms == "term\nterm\nterm\n");
+  const std::string more = co_await read_bytes(child->output(), 1);
+  REQUIRE(more.empty());
+  co_await group.join();
   REQUIRE(marked(mark).empty());
 }
 
