@@ -120,10 +120,4 @@ std::string log_message_for(json::Raw params) {
   return out;
 }
 
-void flatten(std::string& text) {
-  for (char& c : text) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-}
-
 }  // namespace mcpx::upstream

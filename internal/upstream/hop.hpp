@@ -31,8 +31,4 @@ std::string progress_for(const call::Caller& caller, json::Raw params);
 bool wants_log(const call::Caller& caller, json::Raw params);
 std::string log_message_for(json::Raw params);
 
-// Takes line ends out of valid JSON text, where they can only be white space: a stdio message is
-// one line (requirement stdio-no-embedded-newlines).
-void flatten(std::string& text);
-
 }  // namespace mcpx::upstream

@@ -129,6 +129,7 @@ Task<LinkResult> Lifecycle::open_once(std::optional<mcp::Era> known_era, TimePoi
   if (!opened) co_return redacted_error(environment, opened.error());
   std::shared_ptr<Link> link = *opened;
   opening_ = link;
+  if (stopping_) link->hurry();  // stop() came while the process was being started
 
   mcp::Handshake::Options options;
   options.protocol = protocol_of(config.protocol);

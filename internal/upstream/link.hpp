@@ -52,7 +52,7 @@ class Link {
   virtual bool alive() const = 0;
   virtual std::size_t children() const = 0;
   virtual std::vector<std::string> stderr_tail() const = 0;
-  // Makes what is in flight end now; stop() follows.
+  // Makes what is in flight end now and takes nothing more; stop() follows.
   virtual void hurry() = 0;
   // Ends everything and joins. Awaited once.
   virtual Task<void> stop(Milliseconds grace) = 0;

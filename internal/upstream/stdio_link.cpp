@@ -70,10 +70,9 @@ void StdioLink::begin() {
 // --- Sending
 
 bool StdioLink::queue(std::string line) {
-  if (lost_ || stopped_) return false;
+  if (lost_ || hurried_) return false;
   // What waits here belongs to requests that were admitted, each bounded by the body limit; a child
   // that reads nothing at all is found by the write deadline.
-  flatten(line);
   outgoing_ += line;
   outgoing_ += '\n';
   writable_.wake();
@@ -363,6 +362,7 @@ std::vector<std::string> StdioLink::stderr_tail() const {
 }
 
 void StdioLink::hurry() {
+  hurried_ = true;
   pending_.answer_all(
       Error("upstream.stopped", fmt::format("server {} is being stopped", context_.config.name)));
 }

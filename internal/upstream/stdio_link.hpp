@@ -61,6 +61,7 @@ class StdioLink final : public Link {
   mcp::ServerFacts facts_;
   std::optional<Error> lost_;
   bool stopped_ = false;
+  bool hurried_ = false;  // takes no further request
   bool warned_junk_ = false;
   std::string outgoing_;
   runtime::Waiter writable_;

@@ -141,11 +141,5 @@ TEST_CASE("log messages reach those who want them") {
   REQUIRE_FALSE(wants_log(caller, error));
 }
 
-TEST_CASE("a message for stdio is one line", "[req:stdio-no-embedded-newlines]") {
-  std::string text = "{\n  \"a\":\r\n1}";
-  flatten(text);
-  REQUIRE(text == "{   \"a\":  1}");
-}
-
 }  // namespace
 }  // namespace mcpx::upstream
