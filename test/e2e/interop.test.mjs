@@ -42,20 +42,35 @@ const CONDITIONAL = new Set(['get-roots-list', 'trigger-sampling-request', 'trig
   'trigger-url-elicitation', 'trigger-elicitation-request-async', 'trigger-sampling-request-async']);
 const unconditional = (items) => items.filter((item) => !CONDITIONAL.has(item.name));
 
-function assertSame(direct, through, dirs, { merged }) {
+// 2026-07-28 has no tasks in its core, so a tool's `execution` is not sent to a modern client.
+const inModern = (items) => items.map(({ execution, ...rest }) => rest);
+
+// A client may drop the last progress of a call when its result is on the heels of it (the SDKs over
+// stdio do), so what both saw has to be the same, in order.
+function samePart(expected, actual, what) {
+  const { progress: few = [], ...one } = expected;
+  const { progress: many = [], ...other } = actual;
+  assert.deepEqual(other, one, what);
+  const shared = Math.min(few.length, many.length);
+  assert.deepEqual(many.slice(0, shared), few.slice(0, shared), `${what}: progress`);
+  if (few.length) assert.ok(shared > 0, `${what}: progress through mcpx`);
+}
+
+function assertSame(direct, through, dirs, { merged, modern = false }) {
   const clean = (value, dir) => comparable(JSON.parse(JSON.stringify(value).replaceAll(dir, '<dir>')));
+  const offered = (items) => (modern ? inModern(unconditional(items)) : unconditional(items));
   for (const [server, own] of Object.entries(direct)) {
     for (const [member, key] of Object.entries(MEMBERS)) {
       if (!own[member]) continue;
       const mine = merged ? itemsOf(server, through[member], key) : through[server][member];
-      assert.deepEqual(clean(unconditional(mine), dirs[1]), clean(unconditional(own[member]), dirs[0]),
+      assert.deepEqual(clean(unconditional(mine), dirs[1]), clean(offered(own[member]), dirs[0]),
         `${member} of ${server}`);
     }
     const results = merged ? through.results.filter((r) => r.step.startsWith(`${server}: `))
       : through[server].results;
     assert.equal(results.length, own.results.length);
     own.results.forEach((expected, at) => {
-      assert.deepEqual(clean(results[at].answer, dirs[1]), clean(expected.answer, dirs[0]),
+      samePart(clean(expected.answer, dirs[0]), clean(results[at].answer, dirs[1]),
         expected.step.replaceAll(dirs[0], '<dir>'));
     });
   }
@@ -98,6 +113,7 @@ async function upstreamFrames(t, dir, daemon) {
 
 for (const [who, drive] of Object.entries(clients)) {
   const short = who === 'inspector';
+  const isModern = who.startsWith('client 2.x');  // both modes find the modern revision
   const label = who.replace(/\W+/g, '-');
   test(`interop: ${who} over HTTP sees the servers as they are`, async (t) => {
     const { dir, daemon, recorder } = await house(t);
@@ -105,7 +121,7 @@ for (const [who, drive] of Object.entries(clients)) {
     const direct = await directly(drive, wide(own, drive, label, short), own);
     const through = await drive({ url: `${recorder.url}/mcp` }, wide(dir, drive, label, short), exposed, dir);
     await t.test(`${who}: /mcp, all servers merged`, () =>
-      assertSame(direct, through, [own, dir], { merged: true }));
+      assertSame(direct, through, [own, dir], { merged: true, modern: isModern }));
     if (!short) {
       await t.test(`${who}: /mcp/{server}, each under its own names`, async () => {
         const each = {};
@@ -113,7 +129,7 @@ for (const [who, drive] of Object.entries(clients)) {
           each[name] = await drive({ url: `${recorder.url}/mcp/${name}` },
             planFor(dir, label).filter((s) => s.server === name), plainNames, dir);
         }
-        assertSame(direct, each, [own, dir], { merged: false });
+        assertSame(direct, each, [own, dir], { merged: false, modern: isModern });
       });
     }
     await schemaCheck(t, `towards ${who}`, framesOfHttp(recorder.entries), short ? 20 : 60);
