@@ -73,7 +73,7 @@ Result<Answer> ask_daemon(const std::string& url, std::string_view method,
   const Error& error = out->error();
   if (error.code == "http.too_large") return Error("cli.failed", error.message, error.remedy);
   return Error("cli.unreachable", fmt::format("no answer from mcpxd at {}: {}", url, error.message),
-               unreachable_remedy(url));
+               unreachable_remedy());
 }
 
 int exit_code_of(const Error& error) {
@@ -82,11 +82,9 @@ int exit_code_of(const Error& error) {
   return kFailed;
 }
 
-std::string unreachable_remedy(const std::string& url) {
-  return fmt::format(
-      "start it with 'mcpxd --config FILE' (or 'systemctl --user start mcpxd'), or say where it is "
-      "with --url or $MCPX_URL; {} was tried",
-      url);
+std::string unreachable_remedy() {
+  return "start it with 'mcpxd --config FILE' (or 'systemctl --user start mcpxd'), or say where it "
+         "is with --url or $MCPX_URL";
 }
 
 std::string percent_encoded(std::string_view text) {

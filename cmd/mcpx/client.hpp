@@ -22,8 +22,8 @@ Result<Answer> ask_daemon(const std::string& url, std::string_view method,
 // The exit code an error of ask_daemon() stands for.
 int exit_code_of(const Error& error);
 
-// What to do when nobody answers at `url`.
-std::string unreachable_remedy(const std::string& url);
+// What to do when nobody answers.
+std::string unreachable_remedy();
 
 // A tool or server name as one segment of a path.
 std::string percent_encoded(std::string_view text);

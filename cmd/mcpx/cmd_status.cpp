@@ -60,7 +60,8 @@ std::string servers_line(const bj::object& servers) {
 void print_error(const bj::object& server, const Style& style) {
   const bj::object* error = object_of(server, "error");
   if (!error) return;
-  print(fmt::format("{}: {}\n", coloured(printable(text_of(server, "name")), Colour::red, style),
+  // The message names the server.
+  print(fmt::format("{} {}\n", coloured("error:", Colour::red, style),
                     printable(text_of(*error, "message"), true)));
   const std::string remedy = text_of(*error, "remedy");
   if (!remedy.empty()) print(fmt::format("  {}\n", printable(remedy, true)));

@@ -177,7 +177,7 @@ void Bridge::give_up(Pending& pending, Outcome outcome) {
   if (outcome == Outcome::unreachable) {
     const Error error("connect.unreachable",
                       fmt::format("mcpxd at {} did not answer for {}", options_.url, seconds),
-                      unreachable_remedy(options_.url));
+                      unreachable_remedy());
     return answer_error(pending, mcp::kUpstreamFailure, error);
   }
   if (outcome == Outcome::session_lost) {

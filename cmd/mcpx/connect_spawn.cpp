@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 #include <vector>
 
 #include "client.hpp"
@@ -135,7 +135,7 @@ Result<void> ensure_daemon(const std::string& url, const std::string& config, Mi
     if (!end) end = ended(*daemon);
     // Another client may have started one at the same moment, and ours found the address taken.
     if (end && ++after_the_end > 10) break;
-    std::this_thread::sleep_for(Milliseconds{100});
+    ::poll(nullptr, 0, 100);  // nothing tells when a daemon answers: it is asked again
   }
   const std::string tail = log_tail(daemon->log);
   if (end) {

@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 
@@ -14,12 +15,18 @@ namespace {
 
 spdlog::level::level_enum native(Level level) {
   switch (level) {
-    case Level::trace: return spdlog::level::trace;
-    case Level::debug: return spdlog::level::debug;
-    case Level::info: return spdlog::level::info;
-    case Level::warning: return spdlog::level::warn;
-    case Level::error: return spdlog::level::err;
-    case Level::off: return spdlog::level::off;
+    case Level::trace:
+      return spdlog::level::trace;
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warning:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
+    case Level::off:
+      return spdlog::level::off;
   }
   return spdlog::level::info;
 }
@@ -37,31 +44,61 @@ State& state() {
   return instance;
 }
 
-// JSON string content: quotes, backslashes and control characters escaped; bytes above 0x7f as is.
-std::string escaped(std::string_view text) {
+// Length of the UTF-8 sequence at the start of `text`; 0 when it is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// One event is one line, and a line says only what we wrote: what peers send is made harmless. Line
+// ends and other control characters become escapes, bytes that are no UTF-8 become U+FFFD. In JSON
+// quotes and backslashes are escaped too.
+std::string escaped(std::string_view text, Format format) {
   std::string out;
   out.reserve(text.size() + 8);
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const auto byte = static_cast<unsigned char>(text[0]);
+    if (length == 0) {
+      out += "\xef\xbf\xbd";
+    } else if (format == Format::json && (byte == '"' || byte == '\\')) {
       out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
+      out += text[0];
+    } else if (byte == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\u{:04x}", byte);
     } else {
-      out += c;
+      out += text.substr(0, length);
     }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
+}
+
+// The file if there is one and it opens, else standard error.
+std::shared_ptr<spdlog::logger> make_logger(const std::string& file, std::string& failure) {
+  try {
+    return std::make_shared<spdlog::logger>(
+        "mcpx", std::make_shared<spdlog::sinks::basic_file_sink_mt>(file));
+  } catch (const spdlog::spdlog_ex& error) {
+    failure = error.what();
+    return nullptr;
+  }
 }
 
 }  // namespace
 
 void configure(const Options& options) {
   State& s = state();
+  std::string failure;
   if (!options.file.empty()) {
-    s.logger = std::make_shared<spdlog::logger>(
-        "mcpx", std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file));
+    if (auto logger = make_logger(options.file, failure)) s.logger = std::move(logger);
   }
   s.level = options.level;
   s.format = options.format;
@@ -72,21 +109,30 @@ void configure(const Options& options) {
   } else {
     s.logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-7l%$ %v");
   }
+  if (!failure.empty()) {
+    error("the log goes to standard error: {}; correct log.file or its permissions", failure);
+  }
 }
 
 void set_redactor(std::shared_ptr<const Redactor> redactor) {
   std::atomic_store(&state().redactor, std::move(redactor));
 }
 
-void shutdown() { spdlog::shutdown(); }
+void shutdown() {
+  state().logger->flush();
+  spdlog::shutdown();
+}
 
-bool enabled(Level level) { return level >= state().level.load(std::memory_order_relaxed); }
+bool enabled(Level level) {
+  return level >= state().level.load(std::memory_order_relaxed);
+}
 
 void write(Level level, std::string_view message) {
   State& s = state();
   const auto redactor = std::atomic_load(&s.redactor);
   std::string text = redactor ? (*redactor)(message) : std::string(message);
-  if (s.format == Format::json) text = "\"message\":\"" + escaped(text) + '"';
+  text = escaped(text, s.format);
+  if (s.format == Format::json) text = "\"message\":\"" + text + '"';
   s.logger->log(native(level), "{}", text);
 }
 

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/padded_buffer.hpp"
+#include "base/redact.hpp"
+#include "base/result.hpp"
+
+namespace mcpx {
+namespace {
+
+bool padded(const PaddedBuffer& buffer) {
+  const char* end = buffer.data() + buffer.size();
+  return std::all_of(end, end + PaddedBuffer::kPadding, [](char c) { return c == '\0'; });
+}
+
+TEST_CASE("a padded buffer keeps zeroes behind its content, however it grew") {
+  PaddedBuffer buffer;
+  CHECK(buffer.empty());
+  CHECK(buffer.view().empty());
+  std::string expected;
+  for (int i = 0; i < 300; ++i) {
+    const std::string piece(static_cast<std::size_t>(i % 7), static_cast<char>('a' + i % 26));
+    buffer.append(piece);
+    expected += piece;
+    REQUIRE(buffer.view() == expected);
+    REQUIRE(padded(buffer));
+  }
+  buffer.clear();
+  CHECK(buffer.empty());
+  CHECK(padded(buffer));
+  buffer.append("x");
+  CHECK(buffer.view() == "x");
+  CHECK(padded(buffer));
+}
+
+TEST_CASE("the bytes of a padded buffer stay where they are when it moves") {
+  PaddedBuffer first("content");
+  const char* where = first.data();
+  PaddedBuffer second(std::move(first));
+  CHECK(second.data() == where);
+  CHECK(second.view() == "content");
+  PaddedBuffer third;
+  third = std::move(second);
+  CHECK(third.data() == where);
+  CHECK(padded(third));
+}
+
+TEST_CASE("reserving makes room without changing the content") {
+  PaddedBuffer buffer("abc");
+  buffer.reserve(10'000);
+  CHECK(buffer.view() == "abc");
+  CHECK(buffer.capacity() >= 10'000);
+  const char* where = buffer.data();
+  buffer.append(std::string(9'000, 'x'));
+  CHECK(buffer.data() == where);
+  CHECK(padded(buffer));
+}
+
+TEST_CASE("C71: every secret of a text is masked, the longest first") {
+  const Redactor redact({"token", "token-long", "abc", "", "x1y2", "token"});
+  CHECK(redact("a token, a token-long and x1y2x1y2") ==
+        "a [redacted], a [redacted] and [redacted][redacted]");
+  CHECK(redact("abc stays: it is too short to be told from a word") ==
+        "abc stays: it is too short to be told from a word");
+  CHECK(redact("") == "");
+  CHECK(Redactor()("token") == "token");
+  CHECK(Redactor({"abc"}).empty());
+}
+
+TEST_CASE("a secret that looks like the mask does not loop") {
+  const Redactor redact({"redacted", "[redacted]"});
+  CHECK(redact("[redacted] redacted").size() < 100);
+}
+
+TEST_CASE("an error shows its cause and what to do") {
+  CHECK(Error("a.b", "it broke", "mend it").text() == "it broke; mend it");
+  CHECK(Error("a.b", "it broke").text() == "it broke");
+  const Result<int> failed = Error("a.b", "it broke");
+  REQUIRE_FALSE(failed.has_value());
+  CHECK(failed.error().code == "a.b");
+}
+
+}  // namespace
+}  // namespace mcpx
