@@ -74,12 +74,10 @@ Task<Answer> list(Request& request, mcp::ListKind kind) {
 
 // --- Calls
 
-// What an upstream of `from` sends can be written as it is when the caller's revision knows all of
-// it: the newest legacy revision does, and so does the one the upstream speaks itself.
+// A legacy caller knows everything that a legacy server of its own revision or an older one can
+// say: what append_result_for() would copy is written from where it lies.
 bool passes_unchanged(const call::Outcome& outcome, const Request& request) {
-  if (request.modern() || mcp::era_of(outcome.from) == mcp::Era::modern) return false;
-  if (request.revision == mcp::kLatestLegacy) return true;
-  return request.revision == outcome.from && request.revision >= mcp::Revision::r2025_06_18;
+  return !request.modern() && outcome.from <= request.revision;
 }
 
 Answer spell_error(const call::Outcome& outcome, const Request& request,
@@ -138,6 +136,11 @@ void describe_caller(call::Caller& caller, const Request& request) {
   caller.request_id = request.request_id;
 }
 
+// During warm-up a client may call what it remembers of a server that is still coming.
+bool may_still_come(const Request& request) {
+  return request.endpoint.empty() && !request.core.settled.load(std::memory_order_relaxed);
+}
+
 Task<Answer> forward(Request& request) {
   std::string name(request.endpoint);
   EndpointPtr endpoint = endpoint_now(request.core, name);
@@ -146,6 +149,12 @@ Task<Answer> forward(Request& request) {
   }
   if (!endpoint) co_return no_catalogue();
   Resolution resolution = resolve(*endpoint, request);
+  if (std::holds_alternative<Answer>(resolution) && may_still_come(request)) {
+    std::string all;
+    endpoint = co_await endpoint_when_listed(request.core, std::move(all));
+    if (!endpoint) co_return no_catalogue();
+    resolution = resolve(*endpoint, request);
+  }
   if (auto* refusal = std::get_if<Answer>(&resolution)) co_return std::move(*refusal);
   Resolved& found = std::get<Resolved>(resolution);
 

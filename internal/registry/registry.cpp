@@ -208,6 +208,7 @@ void Registry::Impl::settle_waiting() {
     stragglers_until = Clock::now() + kStragglers;
     stragglers_alarm.set(stragglers_until);
   }
+  if (rebuild_alarm.deadline() != kNever) return;  // rebuild() calls again
   std::vector<std::shared_ptr<Waiting>> still;
   for (auto& entry : waiting) {
     if (ready(entry->endpoint)) {
@@ -223,7 +224,9 @@ namespace {
 
 Task<bool> wait_for(std::shared_ptr<Registry::Impl> impl, std::string endpoint,
                     TimePoint deadline) {
-  if (impl->ready(endpoint)) co_return true;
+  // What is about to be published settles the waiting itself: until then it cannot be listed.
+  const bool publishing = impl->rebuild_alarm.deadline() != kNever;
+  if (!publishing && impl->ready(endpoint)) co_return true;
   auto entry = std::make_shared<Registry::Impl::Waiting>();
   entry->endpoint = std::move(endpoint);
   impl->waiting.push_back(entry);
