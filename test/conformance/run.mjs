@@ -1,0 +1,168 @@
+// See run.sh. One daemon serves both fixtures; the legs run one after the other, each with a time limit.
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+import { Expected, readResults, verdict } from './results.mjs';
+
+const here = import.meta.dirname;
+const root = path.resolve(here, '../..');
+const build = path.resolve(root, process.env.MCPX_BUILD_DIR ?? 'build/debug');
+const out = path.join(root, 'build/conformance');
+const suite = path.join(here, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
+const fixture = path.join(root, 'test/fixtures/everything/server.mjs');
+const LEG_LIMIT = 180_000;
+
+const { values: options } = parseArgs({ options: {
+  leg: { type: 'string', multiple: true }, scenario: { type: 'string' },
+  merged: { type: 'boolean', default: false }, verbose: { type: 'boolean', default: false } } });
+
+// A leg: which fixture is behind, and the runs of the suite that make it up.
+const SKILLS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'];
+const legs = {
+  '2025-11-25': { era: 'legacy', runs: [['--requirements', '2025-11-25']] },
+  '2026-07-28': { era: 'modern', runs: [['--requirements', '2026-07-28']] },
+  '2025-06-18': { era: 'legacy', runs: [['--spec-version', '2025-06-18']] },
+  '2025-03-26': { era: 'legacy', runs: [['--spec-version', '2025-03-26']] },
+  // An upstream of the other era behind the same clients.
+  '2025-11-25-crossed': { era: 'modern', runs: [['--requirements', '2025-11-25']] },
+  '2026-07-28-crossed': { era: 'legacy', runs: [['--requirements', '2026-07-28']] },
+  skills: { era: 'modern',
+    runs: SKILLS.map((name) => ['--spec-version', '2026-07-28', '--force', '--scenario', name]) },
+};
+function runsOf(leg) {
+  if (!options.scenario) return legs[leg].runs;
+  if (leg === 'skills') return legs[leg].runs.filter((run) => run.includes(options.scenario));
+  return [['--spec-version', leg.replace('-crossed', ''), '--force', '--scenario', options.scenario]];
+}
+
+async function freePort() {
+  const server = net.createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+// Runs a program in a group of its own with its output in a file; past the limit the group is killed.
+async function run(command, args, log, limit) {
+  const file = openSync(log, 'a');
+  const child = spawn(command, args, { stdio: ['ignore', file, file], detached: true, cwd: out });
+  closeSync(file);
+  const timer = limit && setTimeout(() => kill(child, 'SIGKILL'), limit);
+  const ended = new Promise((resolve) => {
+    child.on('error', (error) => resolve(String(error)));
+    child.on('exit', (code, signal) => resolve(code ?? signal));
+  }).finally(() => clearTimeout(timer));
+  return { child, ended };
+}
+function kill(child, signal) {
+  try {
+    process.kill(-child.pid, signal);
+  } catch { /* gone already */ }
+}
+
+async function startDaemon(names, port) {
+  const config = path.join(out, 'mcpx.json');
+  writeFileSync(config, JSON.stringify({ listen: { http: `127.0.0.1:${port}` }, log: { level: 'debug' },
+    servers: Object.fromEntries(names.map((name) => [name, { command: process.execPath,
+      args: [fixture, '--era', name], ...(options.merged && { prefix: '' }) }])) }));
+  const daemon = await run(path.join(build, 'bin/mcpxd'), ['--config', config], path.join(out, 'mcpxd.log'));
+  let over;
+  daemon.ended.then((status) => { over = status; });
+  for (let waited = 0; waited < 30_000; waited += 100) {
+    if (over !== undefined) break;
+    const servers = await fetch(`http://127.0.0.1:${port}/v1/servers`).then((r) => r.json())
+      .then((body) => body.servers ?? body, () => []);
+    if (servers.length === names.length && servers.every((s) => s.state === 'ready')) return daemon;
+    await pause(100);
+  }
+  kill(daemon.child, 'SIGKILL');
+  throw new Error(`mcpxd is not ready: ${over ?? 'no answer within 30 s'}\n${tail('mcpxd.log')}`);
+}
+const tail = (name) => readFileSync(path.join(out, name), 'utf8').split('\n').slice(-30).join('\n');
+
+async function stopDaemon({ child, ended }) {
+  child.kill('SIGTERM');
+  const status = await Promise.race([ended, pause(15_000, 'no end within 15 s', { ref: false })]);
+  kill(child, 'SIGKILL');
+  if (status !== 0) throw new Error(`mcpxd ended with ${status}\n${tail('mcpxd.log')}`);
+}
+
+const totals = { passed: 0, failed: 0, skipped: 0 };
+const expected = new Expected(path.join(here, 'expected-failures.txt'));
+
+function report(leg, scenario) {
+  const { passed, succeeded, failed, warned } = verdict(scenario);
+  const reason = expected.reason(leg, scenario.name);
+  const word = passed ? (reason ? 'LISTED' : 'ok') : (reason ? 'skip' : 'FAILED');
+  const kind = { ok: 'passed', skip: 'skipped', FAILED: 'failed', LISTED: 'failed' }[word];
+  const note = { skip: reason, LISTED: 'passes although expected-failures.txt lists it' }[word] ?? '';
+  console.log(`${word.padEnd(7)}${leg} ${scenario.name}: ${succeeded} succeeded, ${failed} failed, `
+    + `${warned} warned ${note && `(${note})`}`.trim());
+  for (const check of scenario.checks) {
+    if (!['FAILURE', 'WARNING'].includes(check.status)) continue;
+    if (kind === 'failed' || options.verbose) {
+      console.log(`         ${check.status} ${check.id} (${check.name}): ${check.errorMessage ?? ''}`);
+    }
+  }
+  return kind;
+}
+
+async function runLeg(leg, port) {
+  const { era } = legs[leg];
+  const url = `http://127.0.0.1:${port}/mcp${options.merged ? '' : `/${era}`}`;
+  const dir = path.join(out, leg);
+  const started = Date.now();
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  mkdirSync(dir, { recursive: true });
+  for (const args of runsOf(leg)) {
+    const { ended } = await run(process.execPath, [suite, 'server', '--url', url, ...args, '-o', dir],
+      path.join(out, `${leg}.log`), LEG_LIMIT);
+    const status = await ended;
+    if (![0, 1].includes(status)) {
+      console.log(`FAILED ${leg}: the suite ended with ${status}\n${tail(`${leg}.log`)}`);
+      counts.failed++;
+    }
+  }
+  const scenarios = readResults(dir);
+  if (scenarios.length === 0) {
+    console.log(`FAILED ${leg}: no scenario ran\n${tail(`${leg}.log`)}`);
+    counts.failed++;
+  }
+  for (const scenario of scenarios) counts[report(leg, scenario)]++;
+  console.log(`${leg}: ${scenarios.length} scenarios: ${sum(counts)}; `
+    + `${Math.round((Date.now() - started) / 1000)} s\n`);
+  for (const kind of Object.keys(totals)) totals[kind] += counts[kind];
+}
+const sum = (c) => `${c.passed} passed, ${c.failed} failed, ${c.skipped} skipped`;
+
+const chosen = options.leg ?? Object.keys(legs);
+for (const leg of chosen) if (!legs[leg]) throw new Error(`unknown leg ${leg}; there are ${Object.keys(legs)}`);
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+// The same names twice cannot share one namespace: merged, each era gets a daemon of its own.
+const groups = options.merged ? [['legacy'], ['modern']] : [['legacy', 'modern']];
+for (const eras of groups) {
+  const mine = chosen.filter((leg) => eras.includes(legs[leg].era));
+  if (mine.length === 0) continue;
+  const port = await freePort();
+  const daemon = await startDaemon(eras, port);
+  try {
+    for (const leg of mine) await runLeg(leg, port);
+  } finally {
+    await stopDaemon(daemon);
+  }
+}
+// What is listed but did not run is as misleading as what is listed and passes.
+if (!options.leg && !options.scenario) {
+  for (const line of expected.unused()) {
+    console.log(`FAILED expected-failures.txt: no such scenario ran: ${line}`);
+    totals.failed++;
+  }
+}
+console.log(sum(totals));
+process.exit(totals.failed > 0 || totals.passed === 0 ? 1 : 0);

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The official conformance suite against mcpxd with a server of our own behind it (test/fixtures/
+# everything). The last line is "N passed, N failed, N skipped".
+#
+# Usage: test/conformance/run.sh [--leg NAME]... [--scenario NAME] [--merged] [--verbose]
+#   --leg       2025-11-25, 2026-07-28, 2025-06-18, 2025-03-26, skills, or the first two with -crossed: the
+#               server behind is of the other era; default: all of them
+#   --scenario  only this one
+#   --merged    through /mcp with empty prefixes instead of /mcp/{server}
+#   --verbose   say of every check that did not pass what it wanted
+# Binaries: $MCPX_BUILD_DIR/bin (default build/debug). Results and logs: build/conformance.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+install() {
+  local try
+  cmp -s package-lock.json node_modules/.installed-lock && return
+  for try in 1 2 3; do
+    if npm ci --ignore-scripts --no-audit --no-fund; then
+      cp package-lock.json node_modules/.installed-lock
+      return
+    fi
+    echo "npm ci failed (try $try)"
+  done
+  return 1
+}
+install
+
+# The suite needs node 22, which the lock file brings.
+for bin in "$PWD"/node_modules/node-linux-*/bin; do
+  if [ -x "$bin/node" ] && "$bin/node" --version >/dev/null 2>&1; then PATH=$bin:$PATH; fi
+done
+export PATH
+exec node run.mjs "$@"
