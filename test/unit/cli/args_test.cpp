@@ -148,7 +148,7 @@ TEST_CASE("docs/cli.md knows every command, option and exit code") {
   }
   for (const Option& option : options) {
     INFO(option.name);
-    CHECK(text.find("`--" + std::string(option.name)) != std::string::npos);
+    CHECK(text.find("--" + std::string(option.name)) != std::string::npos);
   }
   for (const int code : {kOk, kFailed, kUsage, kUnreachable, kInternal, 75}) {
     CHECK(text.find("\n| " + std::to_string(code) + " |") != std::string::npos);
