@@ -167,6 +167,10 @@ TEST_CASE("the client copes with what servers do to connections") {
        {{ok("a"), ScriptedServer::kReset}, {ok("b")}},
        {"200 a", "200 b"},
        2},
+      {"sends again only once",
+       {{ok("a")}, {ScriptedServer::kReset}, {ok("c")}},
+       {"200 a", "<http.closed>"},
+       2},
       {"does not send again on a fresh connection",
        {{ScriptedServer::kReset}},
        {"<http.closed>"},
@@ -232,27 +236,6 @@ Task<void> refused_body(runtime::Shard& shard) {
 }
 TEST_CASE("a server that is not there is http.dial") {
   test::on_shard(refused_body);
-}
-
-Task<void> deadline_body(runtime::Shard& shard) {
-  ScriptedServer server(shard, one_answer(ok("a")));
-  server.hold = true;
-  {
-    Client client(shard, server.origin(), Client::Options());
-    const Ask first;
-    std::string answer = co_await ask(client, first);
-    REQUIRE(answer == "200 a");
-    Ask second;
-    second.request.deadline = Clock::now() + Milliseconds(5);
-    // Reads the request and never answers; that it is a kept connection does not bring a retry.
-    answer = co_await ask(client, second);
-    const bool timed_out = answer == "<http.timeout>" || answer == "<http.dial>";
-    REQUIRE((timed_out || answer == "<http.closed>"));
-  }
-  co_await server.stop();
-}
-TEST_CASE("a kept connection that fails is not retried past the deadline") {
-  test::on_shard(deadline_body);
 }
 
 Task<void> silent_body(runtime::Shard& shard) {
