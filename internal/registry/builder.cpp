@@ -56,6 +56,7 @@ class Builder {
   std::shared_ptr<Endpoint> aggregate(const std::vector<ServerView>& servers) {
     auto endpoint = std::make_shared<Endpoint>();
     endpoint->capabilities_legacy = endpoint->capabilities_modern = kAggregateCapabilities;
+    endpoint->bare_ = bare_server(servers);
     for (const ServerView& view : servers) {
       endpoint->servers_.emplace(view.config->name, view.server);
       if (!view.catalogue) continue;
@@ -155,6 +156,17 @@ class Builder {
     return endpoint.resources_;
   }
 
+  // The server that is shown under its own names and URIs; none when two ask for it.
+  static std::optional<Target> bare_server(const std::vector<ServerView>& servers) {
+    std::optional<Target> found;
+    for (const ServerView& view : servers) {
+      if (view.config->prefix != "") continue;
+      if (found) return std::nullopt;
+      found = Target{view.server, view.config->name, std::string(), true};
+    }
+    return found;
+  }
+
   static void add_instructions(Endpoint& endpoint, const ServerView& view) {
     const auto text = json::decode_string(view.catalogue->facts.instructions);
     if (!text || text->empty()) return;
@@ -187,17 +199,19 @@ class Builder {
                      mcp::ListKind kind) {
     const bool by_name = kind == mcp::ListKind::tools || kind == mcp::ListKind::prompts;
     const std::string& server = view.config->name;
+    const bool own_uris = endpoint.bare_ && endpoint.bare_->server_name == server;
     Endpoint::Names& names = names_of(endpoint, kind);
     const upstream::List& list = view.catalogue->list(kind);
     for (const upstream::Item& item : list.items) {
       if (!shown(*view.config, kind, item.id)) continue;
-      if (by_name) note_shared(kind, item.id, server);
+      if (kind == mcp::ListKind::prompts) note_shared(item.id, server);
       const std::string exposed =
-          by_name ? unique_name(view, item.id, names) : mcp::exposed_uri(server, item.id);
+          by_name ? unique_name(view, item.id, names) : shown_uri(server, item.id, own_uris);
       if (exposed.empty()) continue;
-      const std::string definition = expose_definition(kind, item.definition, exposed, server);
+      const std::string definition =
+          expose_definition(kind, item.definition, exposed, server, own_uris);
       rendering.add(definition);
-      names.emplace(exposed, Target{view.server, server, item.id});
+      names.emplace(exposed, Target{view.server, server, item.id, own_uris});
       if (kind == mcp::ListKind::tools) {
         endpoint.tool_rows_.push_back({exposed, item.id, server, definition});
       }
@@ -218,19 +232,20 @@ class Builder {
     rendering.caching(list);
   }
 
-  // Two servers that offer one name are both usable under their prefixes, and it is said (case
-  // C43).
-  void note_shared(mcp::ListKind kind, const std::string& name, const std::string& server) {
-    const auto [at, fresh] = first_server_.emplace(std::pair(kind, name), server);
+  // People pick prompts by name, so it is said when two servers offer one of the same name, though
+  // both are usable under their prefixes (case C43).
+  void note_shared(const std::string& name, const std::string& server) {
+    const auto [at, fresh] = first_server_.emplace(name, server);
     if (!fresh && at->second != server) {
-      report(fmt::format("{}: '{}' is offered by {} and by {}; each is shown under its own prefix",
-                         mcp::info(kind).member, name, at->second, server));
+      report(
+          fmt::format("prompt '{}' is offered by {} and by {}; each is shown under its own prefix",
+                      name, at->second, server));
     }
   }
 
   const BuildOptions& options_;
   std::vector<std::string>& collisions_;
-  std::map<std::pair<mcp::ListKind, std::string>, std::string> first_server_;
+  std::map<std::string, std::string> first_server_;  // of each prompt
 };
 
 std::shared_ptr<const Snapshot> build_snapshot(const std::vector<ServerView>& servers,

@@ -29,15 +29,22 @@ std::optional<Target> Endpoint::prompt(std::string_view exposed) const {
   return server ? own(exposed) : find(prompts_, exposed);
 }
 
-// A qualified URI routes by itself: what a template expands to is in no list.
+// A qualified URI routes by itself: what a template expands to is in no list. Any other is for the
+// server whose prefix is empty, if there is one.
 std::optional<Target> Endpoint::resource(std::string_view exposed) const {
   if (server) return own(exposed);
   if (auto listed = find(resources_, exposed)) return listed;
   auto parsed = mcp::parse_exposed_uri(exposed);
-  if (!parsed) return std::nullopt;
+  if (!parsed) {
+    if (!bare_) return std::nullopt;
+    Target target = *bare_;
+    target.original = exposed;
+    return target;
+  }
   const auto found = servers_.find(parsed->server);
   if (found == servers_.end()) return std::nullopt;
-  return Target{found->second, std::move(parsed->server), std::move(parsed->original)};
+  const bool own_uris = bare_ && bare_->server_name == parsed->server;
+  return Target{found->second, std::move(parsed->server), std::move(parsed->original), own_uris};
 }
 
 std::optional<Target> Endpoint::own(std::string_view original) const {

@@ -32,7 +32,8 @@ namespace mcpx::registry {
 struct Target {
   upstream::Server* server = nullptr;
   std::string server_name;
-  std::string original;  // the name or URI the server knows
+  std::string original;   // the name or URI the server knows
+  bool own_uris = false;  // the endpoint shows the server's URIs as they are
 };
 
 // A whole list result body: `{"tools":[...]}` with what the revision asks for besides.
@@ -68,6 +69,8 @@ class Endpoint {
   std::array<std::array<Rendered, mcp::kRevisions>, mcp::kListKinds> lists_;
   Names tools_, prompts_, resources_;
   std::map<std::string, upstream::Server*, std::less<>> servers_;  // by name, for qualified URIs
+  // The one server whose prefix is empty: a URI that is not qualified is one of its own.
+  std::optional<Target> bare_;
   std::vector<ToolRow> tool_rows_;
 };
 

@@ -13,14 +13,15 @@ namespace {
 // Spans of one text to be replaced, collected while walking it, applied in one copy.
 class Replacements {
  public:
-  explicit Replacements(std::string_view server) : server_(server) {}
+  Replacements(std::string_view server, bool own_uris) : server_(server), own_uris_(own_uris) {}
 
   void uri_member(json::Raw object, std::string_view key) {
     const auto value = json::find(object, key);
     if (!value) return;
-    if (const auto uri = json::decode_string(*value)) {
-      spans_.emplace_back(*value, json::quoted(mcp::exposed_uri(server_, *uri)));
-    }
+    const auto uri = json::decode_string(*value);
+    if (!uri) return;
+    const std::string shown = shown_uri(server_, *uri, own_uris_);
+    if (shown != *uri) spans_.emplace_back(*value, json::quoted(shown));
   }
 
   // A content block: an embedded resource or a link to one.
@@ -56,15 +57,22 @@ class Replacements {
 
  private:
   std::string_view server_;
+  bool own_uris_;
   std::vector<std::pair<json::Raw, std::string>> spans_;
 };
 
 }  // namespace
 
-std::string expose_result_uris(mcp::Method method, json::Raw result, std::string_view server) {
+std::string shown_uri(std::string_view server, std::string_view original, bool own_uris) {
+  if (own_uris && !mcp::parse_exposed_uri(original)) return std::string(original);
+  return mcp::exposed_uri(server, original);
+}
+
+std::string expose_result_uris(mcp::Method method, json::Raw result, std::string_view server,
+                               bool own_uris) {
   // Most results carry no URI; one search of the text is cheaper than a walk.
   if (result.find("uri") == json::Raw::npos && result.find("\\u") == json::Raw::npos) return {};
-  Replacements replacements(server);
+  Replacements replacements(server, own_uris);
   switch (method) {
     case mcp::Method::tools_call:
       if (const auto list = json::find(result, "content")) replacements.contents(*list);
@@ -93,19 +101,19 @@ std::string expose_result_uris(mcp::Method method, json::Raw result, std::string
   return replacements.apply(result);
 }
 
-std::string expose_error_uris(json::Raw error, std::string_view server) {
-  Replacements replacements(server);
+std::string expose_error_uris(json::Raw error, std::string_view server, bool own_uris) {
+  Replacements replacements(server, own_uris);
   if (const auto data = json::find(error, "data")) replacements.uri_member(*data, "uri");
   return replacements.apply(error);
 }
 
 std::string expose_definition(mcp::ListKind kind, json::Raw definition, std::string_view exposed,
-                              std::string_view server) {
+                              std::string_view server, bool own_uris) {
   json::Splice splice(definition);
   splice.set(mcp::info(kind).id_member, json::quoted(exposed));
   std::string text = splice.text();
   if (kind != mcp::ListKind::tools) return text;
-  Replacements replacements(server);
+  Replacements replacements(server, own_uris);
   if (const auto ui = json::find(text, "_meta", "ui")) replacements.uri_member(*ui, "resourceUri");
   if (const auto meta = json::find(text, "_meta")) {
     replacements.uri_member(*meta, "ui/resourceUri");  // the spelling of MCP Apps before 2026

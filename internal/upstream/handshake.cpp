@@ -17,6 +17,13 @@ Handshake::Event event_of(const rpc::Message& reply) {
   return Handshake::GotError{reply.error};
 }
 
+// Silence, or something that is not even JSON-RPC (a bare HTTP 400), says "not modern" as well as
+// an error does; a server that cannot be reached says nothing about its era.
+bool no_modern_answer(const Error& error) {
+  return error.code == "upstream.timeout" || error.code == "upstream.http_status" ||
+         error.code == "upstream.bad_frame";
+}
+
 }  // namespace
 
 Error redacted_error(const Environment& environment, Error error) {
@@ -47,7 +54,7 @@ Task<Result<mcp::ServerFacts>> shake_hands(Link& link, Handshake::Options option
         co_await link.request(wanted.method, std::move(wanted.params), until, OnGiveUp::forget);
     if (reply) {
       action = handshake.step(event_of(*reply));
-    } else if (is_probe && reply.error().code == "upstream.timeout" && Clock::now() < deadline) {
+    } else if (is_probe && no_modern_answer(reply.error()) && Clock::now() < deadline) {
       action = handshake.step(Handshake::TimedOut{});
     } else {
       co_return reply.error();

@@ -9,6 +9,7 @@
 #include "call/call.hpp"
 #include "json/json.hpp"
 #include "mcp/revision.hpp"
+#include "rpc/message.hpp"
 
 namespace mcpx::upstream {
 
@@ -30,5 +31,9 @@ std::string progress_for(const call::Caller& caller, json::Raw params);
 // asked for a level, a legacy one may have set one.
 bool wants_log(const call::Caller& caller, json::Raw params);
 std::string log_message_for(json::Raw params);
+
+// The response to a request of the server's own: mcpx declared no client capabilities, so it may
+// only ping.
+void append_answer(std::string& out, const rpc::Message& request);
 
 }  // namespace mcpx::upstream

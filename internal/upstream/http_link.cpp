@@ -181,7 +181,20 @@ Task<Result<rpc::Message>> HttpLink::read_stream(http::Response& response, Post&
         parsed->kind == rpc::Kind::result || parsed->kind == rpc::Kind::error;
     if (response_kind && parsed->id == post.id) co_return std::move(*parsed);
     if (parsed->kind == rpc::Kind::notification) relay(*parsed, post);
+    if (parsed->kind == rpc::Kind::request) {
+      co_await answer_request(*parsed, post.deadline);
+    }
   }
+}
+
+// mcpx declared no client capabilities, so a server may only ping; a refusal keeps it from waiting.
+Task<void> HttpLink::answer_request(const rpc::Message& message, TimePoint deadline) {
+  Post post;
+  post.method = message.method;
+  post.deadline = deadline;
+  append_answer(post.body, message);
+  Result<rpc::Message> sent = co_await exchange(post);
+  if (!sent) log::debug("server {}: {}", context_.config.name, sent.error().message);
 }
 
 void HttpLink::relay(const rpc::Message& message, const Post& post) {
@@ -268,8 +281,10 @@ Task<void> HttpLink::end_session() {
   request.target = url_.target;
   request.fields = fields;
   request.deadline = Clock::now() + kGoodbye;
-  Result<std::unique_ptr<http::Response>> sent = co_await client().send(request);
+  http::Client goodbye(context_.home, url_.origin, http::Client::Options());  // ours is closed
+  Result<std::unique_ptr<http::Response>> sent = co_await goodbye.send(request);
   static_cast<void>(sent);  // a server may refuse (405) or be gone
+  goodbye.close();
 }
 
 void HttpLink::hurry() {

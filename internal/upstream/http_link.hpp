@@ -46,6 +46,7 @@ class HttpLink final : public Link {
   void add_fields(std::vector<http1::Field>& fields, const Post& post) const;
   void note_session(const http::Response& response, const rpc::Message& answer);
   Task<void> end_session();
+  Task<void> answer_request(const rpc::Message& message, TimePoint deadline);
   void relay(const rpc::Message& message, const Post& post);
   http::Client& client();
   Error expired(unsigned status);

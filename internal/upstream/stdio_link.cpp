@@ -307,16 +307,9 @@ void StdioLink::relay_log(const rpc::Message& message) {
   }
 }
 
-// mcpx declared no client capabilities, so a server may only ping.
 void StdioLink::answer_request(const rpc::Message& message) {
   std::string line;
-  if (message.method == "ping") {
-    rpc::append_result(line, message.id, "{}");
-  } else {
-    rpc::append_error(line, message.id,
-                      rpc::error_object(rpc::kMethodNotFound,
-                                        "mcpx declared no capability for " + message.method));
-  }
+  append_answer(line, message);
   queue(std::move(line));
 }
 
