@@ -84,7 +84,7 @@ Answer spell_error(const call::Outcome& outcome, const Request& request,
                    const registry::Target& target) {
   std::string mapped;
   if (request.endpoint.empty()) {
-    mapped = registry::expose_error_uris(outcome.error, target.server_name);
+    mapped = registry::expose_error_uris(outcome.error, target.server_name, target.own_uris);
   }
   const auto uri = json::decode_string(request.message.uri);
   mcp::ErrorContext context;
@@ -109,7 +109,8 @@ Answer spell(call::Outcome outcome, const Request& request, const registry::Targ
   // On the aggregating endpoint a URI must lead back to its server.
   std::string mapped;
   if (request.endpoint.empty()) {
-    mapped = registry::expose_result_uris(request.method, outcome.result, target.server_name);
+    mapped = registry::expose_result_uris(request.method, outcome.result, target.server_name,
+                                          target.own_uris);
   }
   if (mapped.empty() && passes_unchanged(outcome, request)) {
     return Answer::forwarded(std::move(outcome));

@@ -1,4 +1,5 @@
-// See run.sh. One daemon serves both fixtures; the legs run one after the other, each with a time limit.
+// See run.sh. A daemon serves both fixtures to as many legs as it can; the legs run one after the other,
+// each with a time limit.
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
@@ -18,9 +19,10 @@ const LEG_LIMIT = 180_000;
 
 const { values: options } = parseArgs({ options: {
   leg: { type: 'string', multiple: true }, scenario: { type: 'string' },
-  merged: { type: 'boolean', default: false }, verbose: { type: 'boolean', default: false } } });
+  verbose: { type: 'boolean', default: false } } });
 
-// A leg: which fixture is behind, and the runs of the suite that make it up.
+// A leg: which fixture is behind, and the runs of the suite that make it up. Through /mcp/{server}, or
+// with `merged` through /mcp, where that fixture has an empty prefix and the other one is there too.
 const SKILLS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'];
 const legs = {
   '2025-11-25': { era: 'legacy', runs: [['--requirements', '2025-11-25']] },
@@ -30,13 +32,16 @@ const legs = {
   // An upstream of the other era behind the same clients.
   '2025-11-25-crossed': { era: 'modern', runs: [['--requirements', '2025-11-25']] },
   '2026-07-28-crossed': { era: 'legacy', runs: [['--requirements', '2026-07-28']] },
+  '2025-11-25-merged': { era: 'legacy', merged: true, runs: [['--requirements', '2025-11-25']] },
+  '2026-07-28-merged': { era: 'modern', merged: true, runs: [['--requirements', '2026-07-28']] },
+  '2025-06-18-merged': { era: 'legacy', merged: true, runs: [['--spec-version', '2025-06-18']] },
   skills: { era: 'modern',
     runs: SKILLS.map((name) => ['--spec-version', '2026-07-28', '--force', '--scenario', name]) },
 };
 function runsOf(leg) {
   if (!options.scenario) return legs[leg].runs;
   if (leg === 'skills') return legs[leg].runs.filter((run) => run.includes(options.scenario));
-  return [['--spec-version', leg.replace('-crossed', ''), '--force', '--scenario', options.scenario]];
+  return [['--spec-version', leg.slice(0, 10), '--force', '--scenario', options.scenario]];
 }
 
 async function freePort() {
@@ -65,11 +70,11 @@ function kill(child, signal) {
   } catch { /* gone already */ }
 }
 
-async function startDaemon(names, port) {
+async function startDaemon(names, bare, port) {
   const config = path.join(out, 'mcpx.json');
   writeFileSync(config, JSON.stringify({ listen: { http: `127.0.0.1:${port}` }, log: { level: 'debug' },
     servers: Object.fromEntries(names.map((name) => [name, { command: process.execPath,
-      args: [fixture, '--era', name], ...(options.merged && { prefix: '' }) }])) }));
+      args: [fixture, '--era', name], ...(name === bare && { prefix: '' }) }])) }));
   const daemon = await run(path.join(build, 'bin/mcpxd'), ['--config', config], path.join(out, 'mcpxd.log'));
   let over;
   daemon.ended.then((status) => { over = status; });
@@ -113,8 +118,8 @@ function report(leg, scenario) {
 }
 
 async function runLeg(leg, port) {
-  const { era } = legs[leg];
-  const url = `http://127.0.0.1:${port}/mcp${options.merged ? '' : `/${era}`}`;
+  const { era, merged } = legs[leg];
+  const url = `http://127.0.0.1:${port}/mcp${merged ? '' : `/${era}`}`;
   const dir = path.join(out, leg);
   const started = Date.now();
   const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -144,17 +149,23 @@ const chosen = options.leg ?? Object.keys(legs);
 for (const leg of chosen) if (!legs[leg]) throw new Error(`unknown leg ${leg}; there are ${Object.keys(legs)}`);
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-// The same names twice cannot share one namespace: merged, each era gets a daemon of its own.
-const groups = options.merged ? [['legacy'], ['modern']] : [['legacy', 'modern']];
-for (const eras of groups) {
-  const mine = chosen.filter((leg) => eras.includes(legs[leg].era));
+// A daemon per server with an empty prefix, and one where none has it. The one in question is listed
+// first: the suite takes the first tool for some of its probes.
+for (const bare of [undefined, 'legacy', 'modern']) {
+  const mine = chosen.filter((leg) => (legs[leg].merged ? legs[leg].era : undefined) === bare);
   if (mine.length === 0) continue;
   const port = await freePort();
-  const daemon = await startDaemon(eras, port);
   try {
-    for (const leg of mine) await runLeg(leg, port);
-  } finally {
-    await stopDaemon(daemon);
+    const daemon = await startDaemon(bare === 'modern' ? ['modern', 'legacy'] : ['legacy', 'modern'],
+      bare, port);
+    try {
+      for (const leg of mine) await runLeg(leg, port);
+    } finally {
+      await stopDaemon(daemon);
+    }
+  } catch (error) {
+    console.log(`FAILED ${mine.join(', ')}: ${error.message}`);
+    totals.failed++;
   }
 }
 // What is listed but did not run is as misleading as what is listed and passes.

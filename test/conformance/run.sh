@@ -2,11 +2,11 @@
 # The official conformance suite against mcpxd with a server of our own behind it (test/fixtures/
 # everything). The last line is "N passed, N failed, N skipped".
 #
-# Usage: test/conformance/run.sh [--leg NAME]... [--scenario NAME] [--merged] [--verbose]
-#   --leg       2025-11-25, 2026-07-28, 2025-06-18, 2025-03-26, skills, or the first two with -crossed: the
-#               server behind is of the other era; default: all of them
+# Usage: test/conformance/run.sh [--leg NAME]... [--scenario NAME] [--verbose]
+#   --leg       2025-11-25, 2026-07-28, 2025-06-18, 2025-03-26, skills; the first two with -crossed: the
+#               server behind is of the other era; the first three with -merged: through /mcp, with an
+#               empty prefix; default: all of them
 #   --scenario  only this one
-#   --merged    through /mcp with empty prefixes instead of /mcp/{server}
 #   --verbose   say of every check that did not pass what it wanted
 # Binaries: $MCPX_BUILD_DIR/bin (default build/debug). Results and logs: build/conformance.
 set -euo pipefail

@@ -186,5 +186,39 @@ TEST_CASE("a server without a catalogue takes nothing from the others") {
   REQUIRE(listed(*snapshot->find(""), ListKind::tools) == std::vector<std::string>{"up__t"});
 }
 
+TEST_CASE("a server with an empty prefix keeps its URIs, and what is not qualified goes to it") {
+  World world;
+  world.add("own", {}, {}, {"file:///x", "mcpx://files/file:///y"}).prefix = "";
+  world.add("files", {}, {}, {"file:///x"});
+  const auto endpoint = world.build()->find("");
+  // One that looks qualified would lead to another server.
+  const std::string nested = mcp::exposed_uri("own", "mcpx://files/file:///y");
+  const std::string other = mcp::exposed_uri("files", "file:///x");
+  REQUIRE(listed(*endpoint, ListKind::resources) ==
+          std::vector<std::string>{"file:///x", nested, other});
+  const auto leads = [&](const std::string& uri, const char* server, const char* original) {
+    const auto target = endpoint->resource(uri);
+    REQUIRE(target);
+    REQUIRE(target->server_name == server);
+    REQUIRE(target->original == original);
+    REQUIRE(target->own_uris == (target->server_name == "own"));
+  };
+  leads("file:///x", "own", "file:///x");
+  leads("file:///expanded/by/the/client", "own", "file:///expanded/by/the/client");
+  leads(mcp::exposed_uri("own", "file:///x"), "own", "file:///x");
+  leads(nested, "own", "mcpx://files/file:///y");
+  leads(other, "files", "file:///x");
+  leads("mcpx://files/file:///y", "files", "file:///y");
+}
+
+TEST_CASE("two empty prefixes leave no server to take what is not qualified") {
+  World world;
+  world.add("a", {}, {}, {"file:///x"}).prefix = "";
+  world.add("b", {}, {}, {"file:///x"}).prefix = "";
+  const auto endpoint = world.build()->find("");
+  REQUIRE_FALSE(endpoint->resource("file:///x"));
+  REQUIRE(endpoint->resource(mcp::exposed_uri("b", "file:///x"))->server_name == "b");
+}
+
 }  // namespace
 }  // namespace mcpx::registry

@@ -72,5 +72,18 @@ TEST_CASE("a tool's ui resource is qualified with its definition") {
                       R"(},"k":1}})");
 }
 
+TEST_CASE("own URIs stay as they are, except those that look qualified") {
+  const std::string result =
+      R"({"contents":[{"uri":"test:\/\/x","text":"a"},{"uri":"mcpx://b/file:///y"}]})";
+  REQUIRE(expose_result_uris(mcp::Method::resources_read, R"({"contents":[{"uri":"test:x"}]})",
+                             "files", true)
+              .empty());
+  REQUIRE(expose_result_uris(mcp::Method::resources_read, result, "files", true) ==
+          R"({"contents":[{"uri":"test:\/\/x","text":"a"},{"uri":)" +
+              qualified("mcpx://b/file:///y") + "}]}");
+  REQUIRE(expose_error_uris(R"({"code":-32002,"message":"m","data":{"uri":"x:y"}})", "files", true)
+              .empty());
+}
+
 }  // namespace
 }  // namespace mcpx::registry
