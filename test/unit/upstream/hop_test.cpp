@@ -74,6 +74,19 @@ TEST_CASE("a modern server gets the three members of _meta, in place of the call
   REQUIRE(json::find_string(meta, "traceparent") == "00-1");
 }
 
+TEST_CASE("a legacy server gets no answers to questions it cannot have asked") {
+  const std::string_view params =
+      R"({"name":"t","inputResponses":{"q":{"action":"accept"}},"arguments":{},"requestState":"s"})";
+  const auto modern = call_of(Method::tools_call, params, Revision::r2026_07_28);
+  REQUIRE(hop_params(modern, to(Revision::r2025_11_25)) == R"({"name":"t","arguments":{}})");
+  const std::string passed = hop_params(modern, to(Revision::r2026_07_28));
+  REQUIRE(json::find(passed, "inputResponses").value() == R"({"q":{"action":"accept"}})");
+  REQUIRE(json::find_string(passed, "requestState") == "s");
+  // To legacy callers the members mean nothing: they pass as anything unknown does.
+  const auto legacy = call_of(Method::tools_call, params, Revision::r2025_11_25);
+  REQUIRE(hop_params(legacy, to(Revision::r2025_11_25)) == params);
+}
+
 TEST_CASE("a legacy server never sees a modern caller's reserved _meta") {
   auto call =
       call_of(Method::tools_call,
