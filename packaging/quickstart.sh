@@ -137,7 +137,7 @@ tell() {
   tool=$(curl -fsS "$url/v1/tools" | jq -r '[(if type == "array" then . else .tools end)[].name
     | select(endswith("echo"))][0] // empty')
   [ -n "$tool" ] || fail "the demo servers list no tool whose name ends in echo"
-  call "$tool" '{"message":"hello from mcpx","text":"hello from mcpx"}'
+  call "$tool" '{"text":"hello from mcpx"}'
   paste
 }
 

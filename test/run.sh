@@ -100,8 +100,15 @@ use_node() {
 
 # --- Building. Each preset is built at most once; a second request waits for the first.
 
+# Of the fuzz preset only the fuzz targets; of the others everything.
 configure_and_build() {
-  cmake --preset "$1" && cmake --build "build/$1" -j "$jobs" -- -k 20
+  local targets=()
+  cmake --preset "$1" || return
+  if [ "$1" = fuzz ]; then
+    mapfile -t targets < <(ninja -C build/fuzz -t targets all | sed -n 's/^\(fuzz_[a-z0-9_]*\): phony$/\1/p' | sort -u)
+    [ ${#targets[@]} -gt 0 ] || return 1
+  fi
+  ninja -C "build/$1" -j "$jobs" -k 20 "${targets[@]}"
 }
 # built PRESET: in the foreground, with progress.
 built() {

@@ -59,6 +59,15 @@ test('C12: a server whose first list times out is not ready; one list_changed wh
   stream.close();
 });
 
+test('C13: a list asked for during warm-up waits for the first server instead of being empty', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const daemon = await Daemon.start(t, { servers: { s: tiny() } }, { waitReady: false });
+    const listed = await modern(daemon.url, 'tools/list');
+    assert.deepEqual(listed.message.result?.tools.map((x) => x.name), ['s__ping'], listed.text);
+    await daemon.stop();
+  }
+});
+
 test('C14: large lines pass, and one over the cap fails only its own request', async (t) => {
   const dir = temporary(t);
   const fat = (n) => ({ name: `fat${n}`, description: 'd'.repeat(100_000), inputSchema: { type: 'object' } });
