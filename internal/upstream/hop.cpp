@@ -79,39 +79,9 @@ void remove_answers(json::Splice& params, const call::Call& call) {
   params.remove("inputResponses").remove("requestState");
 }
 
-json::Raw target_of(const call::Call& call) {
-  if (call.target_member == "name") return call.message->name;
-  if (call.target_member == "uri") return call.message->uri;
-  return {};
-}
-
-// The call that most are: parsed, a name to replace, no `_meta` of its own, arguments that are an
-// object. Its edits are at known places, so nothing has to be searched; empty for any other.
-std::string plain_params(const call::Call& call, const HopContext& context) {
-  if (!call.message || call.message->has_meta || !context.progress_token.empty()) return {};
-  const bool modern = mcp::era_of(context.to) == Era::modern;
-  if (modern && (context.plain_meta.empty() || !call.caller.log_level.empty())) return {};
-  const json::Raw target = target_of(call);
-  if (target.empty() || !json::is_object(call.params)) return {};
-  const json::Raw arguments = call.message->arguments;
-  if (arguments.empty() ? call.method == mcp::Method::tools_call : !json::is_object(arguments)) {
-    return {};
-  }
-  std::string out;
-  out.reserve(call.params.size() + call.target_value.size() + context.plain_meta.size() + 16);
-  out.append(call.params.data(), target.data()).append(call.target_value);
-  out.append(target.data() + target.size(), call.params.data() + call.params.size());
-  if (modern) {
-    out.pop_back();  // the closing brace; the target stands before it, so a comma is right
-    out.append(R"(,"_meta":)").append(context.plain_meta) += '}';
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string hop_params(const call::Call& call, const HopContext& context) {
-  if (std::string plain = plain_params(call, context); !plain.empty()) return plain;
   const json::Raw original = call.params.empty() ? kEmptyObject : call.params;
   json::Splice params(original);
   if (!call.target_member.empty()) params.set(call.target_member, call.target_value);
