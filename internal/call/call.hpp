@@ -16,6 +16,7 @@
 #include "json/json.hpp"
 #include "mcp/method.hpp"
 #include "mcp/revision.hpp"
+#include "rpc/message.hpp"
 #include "runtime/cancel.hpp"
 #include "runtime/shard.hpp"
 
@@ -32,27 +33,30 @@ class NotificationSink {
 
 struct Caller {
   mcp::Revision revision = mcp::kLatestLegacy;
-  std::string_view principal;            // whose private results it may see; empty: the local user
-  json::Raw client_info;                 // raw Implementation object, or empty
-  json::Raw client_capabilities;         // raw object: of the request (modern), of the session (legacy)
-  json::Raw progress_token;              // raw token, or empty
-  std::string_view log_level;            // "warning", or empty for none
-  std::shared_ptr<NotificationSink> sink;  // may be null: then nothing is relayed
+  std::string_view principal;     // whose private results it may see; empty: the local user
+  json::Raw client_info;          // raw Implementation object, or empty
+  json::Raw client_capabilities;  // raw object: of the request (modern), of the session (legacy)
+  json::Raw progress_token;       // raw token, or empty
+  std::string_view log_level;     // "warning", or empty for none
+  std::shared_ptr<NotificationSink> sink;   // may be null: then nothing is relayed
   runtime::CancelSource* cancel = nullptr;  // may be null
-  runtime::Shard* shard = nullptr;       // where sink and cancel live
-  std::string_view request_id;           // for log lines
+  runtime::Shard* shard = nullptr;          // where sink and cancel live
+  std::string_view request_id;              // for log lines
 };
 
 struct Call {
   mcp::Method method;
   std::string_view method_name;  // as on the wire
   json::Raw params;              // the caller's object, or empty
+  // The caller's message that `params` is part of, if there is one: what parsing found need not be
+  // looked for again.
+  const rpc::Message* message = nullptr;
   // What the hop replaces in params, as raw JSON: the original name or uri of the target, or a
   // rewritten `ref`. Empty: nothing.
   std::string_view target_member;  // "name", "uri", "ref"
   std::string target_value;
   Caller caller;
-  TimePoint deadline = kNever;   // kNever: the server's call_timeout decides
+  TimePoint deadline = kNever;  // kNever: the server's call_timeout decides
 };
 
 // What came back. Exactly one of result and error is set; both are raw JSON inside `text`.

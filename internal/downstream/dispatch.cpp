@@ -163,6 +163,7 @@ Task<Answer> forward(Request& request) {
   call.method = request.method;
   call.method_name = request.message.method;
   call.params = request.message.params;
+  call.message = &request.message;
   call.target_member = found.member;
   call.target_value = std::move(found.value);
   describe_caller(call.caller, request);

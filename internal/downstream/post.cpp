@@ -53,7 +53,8 @@ bool is_call(mcp::Method method) {
 std::shared_ptr<CallStream> stream_for(Post& post, const Request& request) {
   if (!post.accepted.events || !is_call(request.method)) return nullptr;
   const bool wants_progress = json::find(request.message.meta, "progressToken").has_value();
-  if (!wants_progress && request.log_level.empty()) return nullptr;
+  const bool wants_logs = request.session ? request.session->logs : !request.log_level.empty();
+  if (!wants_progress && !wants_logs) return nullptr;
   Local& local = post.core.local(post.exchange.shard());
   return std::make_shared<CallStream>(post.exchange, local.tasks);
 }

@@ -33,7 +33,7 @@ std::string random_id() {
 }  // namespace
 
 std::string_view Session::level_name(std::uint8_t index) {
-  return kLevels.at(index);
+  return index < kLevels.size() ? kLevels[index] : std::string_view();
 }
 
 std::optional<std::uint8_t> Session::level_index(std::string_view name) {

@@ -25,6 +25,9 @@
 namespace mcpx::downstream {
 
 struct Session {
+  // Before logging/setLevel the server decides what it sends (2025-11-25 server/utilities/logging).
+  static constexpr std::uint8_t kNoLevel = 255;
+
   std::string id;        // 32 hex digits from the kernel's random source
   std::string endpoint;  // "" is /mcp
   mcp::Revision revision = mcp::kLatestLegacy;
@@ -37,13 +40,13 @@ struct Session {
   struct Live {
     std::atomic<Clock::rep> last_used{0};
     std::atomic<std::uint32_t> uses{0};      // requests and streams under way
-    std::atomic<std::uint8_t> log_level{0};  // index into the level names
+    std::atomic<std::uint8_t> log_level{kNoLevel};  // index into the level names
     std::atomic<std::uint64_t> stream{0};    // the GET stream that gets its notifications
     std::atomic<bool> ended{false};
   };
   mutable Live live;
 
-  // The eight RFC 5424 levels of MCP by index, "debug" first.
+  // The eight RFC 5424 levels of MCP by index, "debug" first; empty for kNoLevel.
   static std::string_view level_name(std::uint8_t index);
   static std::optional<std::uint8_t> level_index(std::string_view name);
 };

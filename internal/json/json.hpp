@@ -77,6 +77,11 @@ std::optional<Raw> find(Raw object, std::string_view key, Keys... rest) {
   return find_path(object, {key, std::string_view(rest)...});
 }
 
+// False only if no object in the (valid) text has a member of that name, at whatever depth: a sweep
+// over quotes that is much cheaper than a walk. True may be a false alarm (a value that reads like
+// it, an escape that could spell it).
+bool may_mention(Raw text, std::string_view key);
+
 // The UTF-8 text of a string token; nullopt when it is not a string or holds a lone surrogate.
 std::optional<std::string> decode_string(Raw value);
 std::optional<std::string> find_string(Raw object, std::string_view key);

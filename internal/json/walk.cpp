@@ -106,4 +106,13 @@ std::optional<bool> as_bool(Raw value) {
   return std::nullopt;
 }
 
+bool may_mention(Raw text, std::string_view key) {
+  // A key follows a quote, unless it is spelled with \u escapes.
+  if (text.find("\\u") != Raw::npos) return true;
+  for (std::size_t at = text.find('"'); at != Raw::npos; at = text.find('"', at + 1)) {
+    if (text.compare(at + 1, key.size(), key) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace mcpx::json

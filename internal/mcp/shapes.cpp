@@ -1,5 +1,6 @@
 #include "mcp/shapes.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "mcp/error_codes.hpp"
@@ -155,6 +156,54 @@ const MemberRow* find_member(Shape shape, const json::Member& member) {
     if (member.key_is(row.name)) return &row;
   }
   return nullptr;
+}
+
+namespace {
+
+bool too_new(const std::optional<Feature>& feature, Revision to) {
+  return feature && to < info(*feature).first;
+}
+
+using Differing = std::array<std::array<bool, kRevisions>, kShapes>;
+
+bool differs_now(const Differing& table, Shape shape, Revision to) {
+  const auto at = static_cast<std::size_t>(to);
+  const auto inside = [&](Shape inner) { return table[static_cast<std::size_t>(inner)][at]; };
+  if (shape == Shape::structured || shape == Shape::output_schema) {
+    return too_new(Feature::structured_content_any, to);
+  }
+  if (shape == Shape::content_block) {
+    return std::any_of(kBlocks.begin(), kBlocks.end(), [&](const BlockRow& row) {
+      return too_new(row.feature, to) || inside(row.shape);
+    });
+  }
+  const auto rows = members_of(shape);
+  return std::any_of(rows.begin(), rows.end(), [&](const MemberRow& row) {
+    return too_new(row.feature, to) || inside(row.value);
+  });
+}
+
+// Shapes refer to each other in no particular order, so until nothing changes any more.
+Differing differing() {
+  Differing table{};
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t shape = 0; shape < kShapes; ++shape) {
+      for (const Revision to : kAllRevisions) {
+        bool& known = table[shape][static_cast<std::size_t>(to)];
+        if (known || !differs_now(table, static_cast<Shape>(shape), to)) continue;
+        known = changed = true;
+      }
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+bool can_differ(Shape shape, Revision to) {
+  static const Differing table = differing();
+  return table[static_cast<std::size_t>(shape)][static_cast<std::size_t>(to)];
 }
 
 const BlockRow* find_block(json::Raw block) {

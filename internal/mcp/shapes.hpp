@@ -64,6 +64,10 @@ struct MemberRow {
 std::span<const MemberRow> members_of(Shape shape);
 const MemberRow* find_member(Shape shape, const json::Member& member);
 
+// Whether a value of that shape can hold anything that `to` does not define, however deep: where it
+// cannot, there is nothing to walk.
+bool can_differ(Shape shape, Revision to);
+
 struct BlockRow {
   std::string_view type;
   std::optional<Feature> feature;

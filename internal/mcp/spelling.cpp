@@ -100,7 +100,7 @@ class Speller {
 };
 
 void Speller::spell(Shape shape, Raw value) {
-  if (!json::is_object(value)) return;
+  if (!json::is_object(value) || !can_differ(shape, to_)) return;
   if (shape == Shape::content_block) return block(value);
   if (!members_of(shape).empty()) object(shape, value);
 }
@@ -135,6 +135,7 @@ void Speller::member(const MemberRow& row, Raw value) {
     out_ += '}';
     return;
   }
+  if (!can_differ(row.value, to_)) return;
   json::Elements elements(value);
   while (const auto element = elements.next())
     spell(row.value, *element);
@@ -195,6 +196,9 @@ void append_older(std::string& out, Shape shape, Raw value, Revision to) {
 // A tool's result that loses its structured content and has nothing else says it as text
 // (server/tools: "for backwards compatibility").
 void append_older_call_result(std::string& out, Raw result, Revision to) {
+  if (!json::may_mention(result, "structuredContent")) {
+    return append_older(out, Shape::call_result, result, to);
+  }
   const auto structured = json::find(result, "structuredContent");
   const bool lost =
       structured &&

@@ -70,8 +70,7 @@ std::string shown_uri(std::string_view server, std::string_view original, bool o
 
 std::string expose_result_uris(mcp::Method method, json::Raw result, std::string_view server,
                                bool own_uris) {
-  // Most results carry no URI; one search of the text is cheaper than a walk.
-  if (result.find("uri") == json::Raw::npos && result.find("\\u") == json::Raw::npos) return {};
+  if (!json::may_mention(result, "uri")) return {};  // most results
   Replacements replacements(server, own_uris);
   switch (method) {
     case mcp::Method::tools_call:

@@ -91,6 +91,8 @@ void Fields::param(std::string_view key, Raw value) {
   if (key == "taskId") return keep(task_id, value, "taskId");
   if (key == "cursor") return keep(cursor, value, "cursor");
   if (key == "_meta") return keep(meta, value, "_meta");
+  // Not a key of the protocol's own, so a second copy is the server's to judge; the first counts.
+  if (key == "arguments" && arguments.empty()) arguments = value;
 }
 
 std::optional<Fields> read_on_demand(const PaddedBuffer& text) {

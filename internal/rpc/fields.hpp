@@ -14,7 +14,7 @@ namespace mcpx::rpc {
 
 struct Fields {
   json::Raw jsonrpc, id, method, params, result, error;
-  json::Raw name, uri, task_id, cursor, meta;  // of params
+  json::Raw name, uri, task_id, cursor, meta, arguments;  // of params
   // A protocol key that stands there twice: two readers could take different ones.
   std::string_view duplicate;
 

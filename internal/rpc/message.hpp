@@ -40,6 +40,8 @@ struct Message {
   // What routing needs of `params`, found in the same pass; empty when absent or of another kind.
   // Raw tokens, except that `meta` is the _meta object.
   Raw name, uri, task_id, cursor, meta;
+  Raw arguments;          // of any kind
+  bool has_meta = false;  // there is a "_meta", of whatever kind
 };
 
 // Why a text is not a message: what to answer.
@@ -78,6 +80,8 @@ std::optional<Number> id_number(Raw id);  // of an id mcpx made; 7.0 is 7, some 
 void append_result(std::string& out, Raw id, Raw result);
 void append_error(std::string& out, Raw id, Raw error);  // id empty: left out
 void append_request(std::string& out, Raw id, std::string_view method, Raw params);
+// The same in three parts, for a writer that gathers: this, the params, and "}".
+std::string request_envelope(Raw id, std::string_view method);
 void append_notification(std::string& out, std::string_view method, Raw params);
 // {"code":...,"message":...,"data":...}; data may be empty.
 std::string error_object(int code, std::string_view message, Raw data = {});

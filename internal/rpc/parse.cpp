@@ -105,6 +105,8 @@ ParseResult parse(PaddedBuffer text, const json::Limits& limits) {
     message.task_id = only_string(fields->task_id);
     message.cursor = only_string(fields->cursor);
     if (json::is_object(fields->meta)) message.meta = fields->meta;
+    message.arguments = fields->arguments;
+    message.has_meta = !fields->meta.empty();
   }
   message.text = std::move(text);
   return ParseResult(std::move(message));

@@ -61,6 +61,13 @@ void append_request(std::string& out, Raw id, std::string_view method, Raw param
   append_call(out, id, method, params);
 }
 
+std::string request_envelope(Raw id, std::string_view method) {
+  std::string out;
+  append_call(out, id, method, {});
+  out.pop_back();
+  return out += R"(,"params":)";
+}
+
 void append_notification(std::string& out, std::string_view method, Raw params) {
   append_call(out, {}, method, params);
 }

@@ -37,7 +37,8 @@ std::string modern_meta_of(const call::Call& call, json::Raw meta, const HopCont
   const bool modern_caller = mcp::era_of(caller.revision) == Era::modern;
   json::Splice splice(meta.empty() ? kEmptyObject : meta);
   splice.set(mcp::kMetaProtocolVersion, json::quoted(mcp::text(context.to)));
-  splice.set(mcp::kMetaClientInfo, std::string(context.client_info));
+  // A modern caller says itself who it is; mcpx speaks for a legacy one.
+  splice.set_default(mcp::kMetaClientInfo, std::string(context.client_info));
   // A legacy caller cannot be asked yet, so nothing is declared on its behalf.
   const bool declares = modern_caller && !caller.client_capabilities.empty();
   splice.set(mcp::kMetaClientCapabilities,
@@ -79,9 +80,44 @@ void remove_answers(json::Splice& params, const call::Call& call) {
   params.remove("inputResponses").remove("requestState");
 }
 
+json::Raw target_of(const call::Call& call) {
+  if (call.target_member == "name") return call.message->name;
+  if (call.target_member == "uri") return call.message->uri;
+  return {};
+}
+
+// The call that most are: parsed, a name to replace, arguments that are an object, and a `_meta`
+// that can stay as it is or be added whole. Its edits are at known places, so nothing has to be
+// searched; empty for any other.
+std::string plain_params(const call::Call& call, const HopContext& context) {
+  if (!call.message || !context.progress_token.empty()) return {};
+  const bool same_modern =
+      call.caller.revision == context.to && mcp::era_of(context.to) == Era::modern;
+  const bool own_meta = same_modern && !call.message->meta.empty();  // it says all there is to say
+  if (own_meta ? !call.caller.progress_token.empty() : call.message->has_meta) return {};
+  const bool add_meta = !own_meta && mcp::era_of(context.to) == Era::modern;
+  if (add_meta && (context.plain_meta.empty() || !call.caller.log_level.empty())) return {};
+  const json::Raw target = target_of(call);
+  if (target.empty() || !json::is_object(call.params)) return {};
+  const json::Raw arguments = call.message->arguments;
+  if (arguments.empty() ? call.method == mcp::Method::tools_call : !json::is_object(arguments)) {
+    return {};
+  }
+  std::string out;
+  out.reserve(call.params.size() + call.target_value.size() + context.plain_meta.size() + 16);
+  out.append(call.params.data(), target.data()).append(call.target_value);
+  out.append(target.data() + target.size(), call.params.data() + call.params.size());
+  if (add_meta) {
+    out.pop_back();  // the closing brace; the target stands before it, so a comma is right
+    out.append(R"(,"_meta":)").append(context.plain_meta) += '}';
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string hop_params(const call::Call& call, const HopContext& context) {
+  if (std::string plain = plain_params(call, context); !plain.empty()) return plain;
   const json::Raw original = call.params.empty() ? kEmptyObject : call.params;
   json::Splice params(original);
   if (!call.target_member.empty()) params.set(call.target_member, call.target_value);

@@ -17,6 +17,7 @@ struct HopContext {
   mcp::Revision to = mcp::kLatestLegacy;  // the revision spoken with the server
   std::string_view client_info;           // raw Implementation object of mcpx
   std::string_view progress_token;        // raw token of ours; empty: ask for no progress
+  std::string_view plain_meta;            // modern: the _meta of a caller that has none of its own
 };
 
 // The params object to send: target renamed, `_meta` keys of the hop set or removed, progress token

@@ -27,8 +27,9 @@ bool starts_with_type(std::string_view content_type, std::string_view type) {
 // One POST and what it is about.
 struct HttpLink::Post {
   std::string_view method;
-  std::string id;    // raw token; empty for a notification
-  std::string name;  // for Mcp-Name of a modern request; empty: none
+  std::string id;        // raw token; empty for a notification
+  std::string name;      // for Mcp-Name of a modern request; empty: none
+  std::string envelope;  // of the body, up to its params; empty: the body stands alone
   std::string body;
   TimePoint deadline = kNever;
   const call::Call* call = nullptr;
@@ -77,11 +78,13 @@ Task<Result<rpc::Message>> HttpLink::exchange(Post& post) {
   std::vector<http1::Field> fields;
   fields.reserve(8 + context_.config.headers.size());
   add_fields(fields, post);
-  const std::string_view body = post.body;
+  const std::string_view whole[] = {post.body};
+  const std::string_view enveloped[] = {post.envelope, post.body, "}"};
   http::Request request;
   request.target = url_.target;
   request.fields = fields;
-  request.body = std::span(&body, 1);
+  request.body = whole;
+  if (!post.envelope.empty()) request.body = enveloped;
   request.deadline = post.deadline;
   request.cancel = post.cancel;
   Result<std::unique_ptr<http::Response>> sent = co_await client().send(request);
@@ -113,6 +116,7 @@ void HttpLink::note_session(const http::Response& response, const rpc::Message& 
 void HttpLink::established(const mcp::ServerFacts& facts) {
   facts_ = facts;
   version_ = mcp::text(facts.revision);
+  plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
 }
 
 // An error of the HTTP client as one of this server's.
@@ -238,13 +242,16 @@ Task<call::Outcome> HttpLink::forward(const call::Call& call, TimePoint deadline
   HopContext hop;
   hop.to = facts_.revision;
   hop.client_info = context_.environment.client_info;
+  hop.plain_meta = plain_meta_;
   if (call.caller.sink && !call.caller.progress_token.empty()) hop.progress_token = post.id;
-  const std::string params = hop_params(call, hop);
+  post.body = hop_params(call, hop);
   if (facts_.era() == mcp::Era::modern) {
-    const auto member = call.method == mcp::Method::resources_read ? "uri" : "name";
-    if (auto name = json::find_string(params, member)) post.name = mcp::encode_header(*name);
+    const std::string_view member = call.method == mcp::Method::resources_read ? "uri" : "name";
+    const auto name = call.target_member == member ? json::decode_string(call.target_value)
+                                                   : json::find_string(post.body, member);
+    if (name) post.name = mcp::encode_header(*name);
   }
-  rpc::append_request(post.body, post.id, call.method_name, params);
+  post.envelope = rpc::request_envelope(post.id, call.method_name);
   Result<rpc::Message> reply = co_await exchange(post);
   if (!reply) {
     const bool by_caller = reply.error().code == "request.cancelled";

@@ -55,6 +55,7 @@ class HttpLink final : public Link {
   LinkContext context_;
   http::Url url_;
   mcp::ServerFacts facts_;
+  std::string plain_meta_;  // of a caller that has no _meta and declares nothing
   std::string session_id_;
   std::string version_;  // what MCP-Protocol-Version says: the probe's claim, then the answer
   std::atomic<rpc::Number> last_id_{0};

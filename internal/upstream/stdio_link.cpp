@@ -130,6 +130,7 @@ Task<call::Outcome> StdioLink::forward(const call::Call& call, TimePoint deadlin
   HopContext hop;
   hop.to = facts_.revision;
   hop.client_info = context_.environment.client_info;
+  hop.plain_meta = plain_meta_;
   if (call.caller.sink && !call.caller.progress_token.empty()) hop.progress_token = token;
   std::string line;
   rpc::append_request(line, token, call.method_name, hop_params(call, hop));
@@ -317,6 +318,7 @@ void StdioLink::answer_request(const rpc::Message& message) {
 
 void StdioLink::established(const mcp::ServerFacts& facts) {
   facts_ = facts;
+  plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
   if (facts_.era() == mcp::Era::modern) tasks_.spawn("listen", listen());
 }
 

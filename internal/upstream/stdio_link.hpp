@@ -59,6 +59,7 @@ class StdioLink final : public Link {
   rpc::LineFramer framer_;
   Pending pending_;
   mcp::ServerFacts facts_;
+  std::string plain_meta_;  // of a caller that has no _meta and declares nothing
   std::optional<Error> lost_;
   bool stopped_ = false;
   bool hurried_ = false;  // takes no further request

@@ -117,7 +117,7 @@ Task<void> callers(runtime::Shard& shard) {
   const std::string with_token =
       call_body(R"({"name":"alpha__echo","_meta":{"progressToken":"p"}})");
   co_await house.send("POST", "/mcp", fields, with_token);
-  CHECK(seen_caller == Seen{"2025-06-18", R"({"roots":{}})", R"("p")", "debug", "sink"});
+  CHECK(seen_caller == Seen{"2025-06-18", R"({"roots":{}})", R"("p")", "", "sink"});
   co_await house.send("POST", "/mcp", fields,
                       R"({"jsonrpc":"2.0","id":1,"method":"logging/setLevel",)"
                       R"("params":{"level":"error"}})");

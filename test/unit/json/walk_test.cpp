@@ -232,5 +232,14 @@ TEST_CASE("walkers stay inside the span on garbage and on text cut anywhere") {
   CHECK(sum > 0);
 }
 
+TEST_CASE("may_mention never misses a member") {
+  CHECK(may_mention(R"({"uri":1})", "uri"));
+  CHECK(may_mention(R"({"a":[{"b":{ "uri" : 1}}]})", "uri"));
+  CHECK(may_mention(R"({"\u0075ri":1})", "uri"));
+  CHECK(may_mention(R"({"a":"\\","uri":1})", "uri"));
+  CHECK_FALSE(may_mention(R"({"a":"the uri of","urn":"curious"})", "uri"));
+  CHECK_FALSE(may_mention("{}", "uri"));
+}
+
 }  // namespace
 }  // namespace mcpx::json

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "json/json.hpp"
+#include "mcp/probe.hpp"
 #include "upstream/hop.hpp"
 
 namespace mcpx::upstream {
@@ -54,7 +55,7 @@ TEST_CASE("C35: a tool without arguments is called with an empty object, and not
   REQUIRE(hop_params(prompt, to(Revision::r2025_11_25)) == prompt.params);
 }
 
-TEST_CASE("a modern server gets the three members of _meta, in place of the caller's",
+TEST_CASE("a modern server gets the members of _meta that the revision asks for",
           "[req:meta-request-params-meta-required][req:meta-client-should-send-clientinfo]") {
   const auto call = call_of(
       Method::tools_call,
@@ -67,7 +68,7 @@ TEST_CASE("a modern server gets the three members of _meta, in place of the call
   const std::string params = hop_params(with, to(Revision::r2026_07_28, "17"));
   const auto meta = json::find(params, "_meta").value();
   REQUIRE(json::find_string(meta, "io.modelcontextprotocol/protocolVersion") == "2026-07-28");
-  REQUIRE(json::find(meta, "io.modelcontextprotocol/clientInfo") == kInfo);
+  REQUIRE(json::find(meta, "io.modelcontextprotocol/clientInfo") == R"({"name":"ide"})");
   REQUIRE(json::find(meta, "io.modelcontextprotocol/clientCapabilities") ==
           R"({"elicitation":{}})");
   REQUIRE(json::find(meta, "progressToken") == "17");
@@ -117,6 +118,37 @@ TEST_CASE("absent params and a _meta of the wrong kind do no harm") {
   const auto wrong =
       call_of(Method::prompts_get, R"({"name":"p","_meta":7})", Revision::r2025_11_25);
   REQUIRE(hop_params(wrong, to(Revision::r2026_07_28)) == wrong.params);
+}
+
+// The two ways of hop_params must agree: the one for calls that were parsed, and the searching one.
+TEST_CASE("a parsed call is sent as a searched one would be") {
+  const char* params[] = {
+      R"({"name":"s__t","arguments":{"a":"x"}})",
+      R"({ "arguments" : {"name":"no"} , "name" : "s__t" })",
+      R"({"name":"s__t"})",
+      R"({"name":"s__t","arguments":null})",
+      R"({"name":"s__t","arguments":{},"_meta":{"k":1}})",
+      R"({"name":"s__t","arguments":{},"_meta":7})",
+      R"({"n\u0061me":"s__t","arguments":{"_meta":{}}})",
+      R"({"name":"s__t","arguments":[1]})",
+  };
+  for (const char* text : params) {
+    for (const Revision revision : {Revision::r2025_11_25, Revision::r2026_07_28}) {
+      CAPTURE(text, mcp::text(revision));
+      std::string whole = R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)";
+      const auto message = rpc::parse(PaddedBuffer(whole + text + "}"), json::Limits());
+      REQUIRE(message.has_value());
+      auto call = call_of(Method::tools_call, message->params, Revision::r2025_06_18);
+      call.target_member = "name";
+      call.target_value = "\"t\"";
+      const std::string meta = mcp::modern_meta(Revision::r2026_07_28, kInfo, "{}");
+      HopContext context = to(revision);
+      context.plain_meta = meta;
+      const std::string searched = hop_params(call, context);
+      call.message = &*message;
+      REQUIRE(hop_params(call, context) == searched);
+    }
+  }
 }
 
 TEST_CASE("progress comes back under the caller's token, in its vocabulary") {
