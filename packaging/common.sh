@@ -36,3 +36,6 @@ with_progress() {
   fi
   return "$status"
 }
+
+# One compiler cache for every checkout and build directory: paths below the checkout do not count.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
