@@ -129,7 +129,7 @@ void describe_caller(call::Caller& caller, const Request& request) {
   caller.revision = request.revision;
   caller.client_info = request.client_info;
   caller.client_capabilities = request.client_capabilities;
-  caller.progress_token = json::find(request.message.meta, "progressToken").value_or(json::Raw());
+  caller.progress_token = request.progress_token;
   caller.log_level = request.log_level;
   caller.sink = request.sink;
   caller.cancel = request.cancel;

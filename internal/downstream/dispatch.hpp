@@ -35,7 +35,7 @@ struct Request {
   mcp::Revision revision;
   mcp::Method method;
   const Session* session = nullptr;  // null: modern
-  json::Raw client_info, client_capabilities;
+  json::Raw client_info, client_capabilities, progress_token;
   std::string log_level;                         // empty: wants no log messages
   std::string_view request_id;                   // for log lines
   std::shared_ptr<call::NotificationSink> sink;  // null: nothing can be told while it runs

@@ -100,20 +100,42 @@ Opening opening_of(const http1::Fields& fields, const rpc::Message& message) {
   return Opening::legacy;
 }
 
+RequestMeta read_meta(json::Raw meta) {
+  RequestMeta found;
+  const auto keep = [](json::Raw& slot, json::Raw value) {
+    if (slot.empty()) slot = value;  // the first of a name, as json::find() has it
+  };
+  json::Members members(meta);
+  while (const auto member = members.next()) {
+    if (member->key_is(mcp::kMetaProtocolVersion)) {
+      keep(found.protocol_version, member->value);
+    } else if (member->key_is(mcp::kMetaClientInfo)) {
+      keep(found.client_info, member->value);
+    } else if (member->key_is(mcp::kMetaClientCapabilities)) {
+      keep(found.client_capabilities, member->value);
+    } else if (member->key_is(mcp::kMetaLogLevel)) {
+      keep(found.log_level, member->value);
+    } else if (member->key_is("progressToken")) {
+      keep(found.progress_token, member->value);
+    }
+  }
+  return found;
+}
+
 boost::system::result<ModernRequest, Refusal> check_modern(const http1::Fields& fields,
                                                            const rpc::Message& message) {
   if (message.meta.empty()) return invalid("'_meta' is missing");
-  const auto version = json::find_string(message.meta, mcp::kMetaProtocolVersion);
+  ModernRequest request;
+  request.meta = read_meta(message.meta);
+  const auto version = json::decode_string(request.meta.protocol_version);
   if (!version) return invalid(fmt::format("_meta '{}' is missing", mcp::kMetaProtocolVersion));
   if (auto refusal = check_version(fields, *version)) return *refusal;
 
-  const auto capabilities = json::find(message.meta, mcp::kMetaClientCapabilities);
-  if (!capabilities || !json::is_object(*capabilities)) {
+  if (!json::is_object(request.meta.client_capabilities)) {
     return invalid(fmt::format("_meta '{}' is missing", mcp::kMetaClientCapabilities));
   }
   if (auto refusal = check_method(fields, message)) return *refusal;
 
-  ModernRequest request;
   request.revision = *mcp::parse_revision(*version);
   const auto method = mcp::parse_method(message.method);
   const bool known = method && mcp::exists_in(*method, request.revision) &&

@@ -29,9 +29,16 @@ struct Refusal {
       : status(status_), code(code_), message(std::move(message_)), data(std::move(data_)) {}
 };
 
+// The members of a request's _meta that mcpx reads, found in one pass; empty when absent.
+struct RequestMeta {
+  json::Raw protocol_version, client_info, client_capabilities, log_level, progress_token;
+};
+RequestMeta read_meta(json::Raw meta);
+
 // The checks every modern request passes before anything is done for it. On success the method and
 // the revision are known.
 struct ModernRequest {
+  RequestMeta meta;
   mcp::Method method = mcp::Method::server_discover;
   mcp::Revision revision = mcp::kLatestModern;
 };

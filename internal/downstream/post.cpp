@@ -52,7 +52,7 @@ bool is_call(mcp::Method method) {
 // The sink for what an upstream says meanwhile; null when the caller asked for nothing it can get.
 std::shared_ptr<CallStream> stream_for(Post& post, const Request& request) {
   if (!post.accepted.events || !is_call(request.method)) return nullptr;
-  const bool wants_progress = json::find(request.message.meta, "progressToken").has_value();
+  const bool wants_progress = !request.progress_token.empty();
   const bool wants_logs = request.session ? request.session->logs : !request.log_level.empty();
   if (!wants_progress && !wants_logs) return nullptr;
   Local& local = post.core.local(post.exchange.shard());
@@ -130,10 +130,10 @@ Task<void> serve_modern(Post& post, const rpc::Message& message) {
     co_return co_await serve_listen(post, message);
   }
   Request request(post.core, message, post.endpoint, checked->revision, checked->method);
-  request.client_info = json::find(message.meta, mcp::kMetaClientInfo).value_or(json::Raw());
-  request.client_capabilities =
-      json::find(message.meta, mcp::kMetaClientCapabilities).value_or(json::Raw());
-  request.log_level = json::find_string(message.meta, mcp::kMetaLogLevel).value_or("");
+  request.client_info = checked->meta.client_info;
+  request.client_capabilities = checked->meta.client_capabilities;
+  request.log_level = json::decode_string(checked->meta.log_level).value_or("");
+  request.progress_token = checked->meta.progress_token;
   // A client that closes the response cancels (basic/transports/streamable-http, "Cancellation").
   request.cancel = &post.exchange.gone();
   co_await serve_request(post, request);
@@ -198,6 +198,7 @@ bool served(std::optional<mcp::Method> method, mcp::Revision revision) {
 
 void describe_session(Request& request, const Session& session) {
   request.session = &session;
+  request.progress_token = json::find(request.message.meta, "progressToken").value_or(json::Raw());
   request.client_info = session.client_info;
   request.client_capabilities = session.client_capabilities;
   if (session.logs) request.log_level = Session::level_name(session.live.log_level.load());

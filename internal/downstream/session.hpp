@@ -39,9 +39,9 @@ struct Session {
   // anything else.
   struct Live {
     std::atomic<Clock::rep> last_used{0};
-    std::atomic<std::uint32_t> uses{0};      // requests and streams under way
+    std::atomic<std::uint32_t> uses{0};             // requests and streams under way
     std::atomic<std::uint8_t> log_level{kNoLevel};  // index into the level names
-    std::atomic<std::uint64_t> stream{0};    // the GET stream that gets its notifications
+    std::atomic<std::uint64_t> stream{0};           // the GET stream that gets its notifications
     std::atomic<bool> ended{false};
   };
   mutable Live live;

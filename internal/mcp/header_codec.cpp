@@ -15,7 +15,9 @@ bool wrapped(std::string_view text) {
          text.substr(text.size() - kClose.size()) == kClose;
 }
 
-bool visible(char c) { return c > 0x20 && c < 0x7f; }
+bool visible(char c) {
+  return c > 0x20 && c < 0x7f;
+}
 
 bool plain(std::string_view value) {
   if (value.empty() || !visible(value.front()) || !visible(value.back())) return value.empty();
@@ -27,10 +29,11 @@ bool strict_base64(std::string_view text) {
   if (text.size() % 4 != 0) return false;
   const std::size_t padding = text.size() - std::min(text.find('='), text.size());
   if (padding > 2) return false;
-  return std::all_of(text.begin(), text.end() - static_cast<std::ptrdiff_t>(padding), [](char c) {
-           return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                  c == '+' || c == '/';
-         }) &&
+  return std::all_of(text.begin(), text.end() - static_cast<std::ptrdiff_t>(padding),
+                     [](char c) {
+                       return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                              (c >= '0' && c <= '9') || c == '+' || c == '/';
+                     }) &&
          std::all_of(text.end() - static_cast<std::ptrdiff_t>(padding), text.end(),
                      [](char c) { return c == '='; });
 }

@@ -1,6 +1,6 @@
-// Values of mirrored headers (Mcp-Name, Mcp-Param-*): as they are where HTTP can carry them, else in
-// the sentinel `=?base64?{Base64 of the UTF-8}?=` (spec 2026-07-28 basic/transports, value encoding).
-// Pure. Thread: any.
+// Values of mirrored headers (Mcp-Name, Mcp-Param-*): as they are where HTTP can carry them, else
+// in the sentinel `=?base64?{Base64 of the UTF-8}?=` (spec 2026-07-28 basic/transports, value
+// encoding). Pure. Thread: any.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,8 @@
 // CancelSource: the fact that a caller no longer wants its answer, and who wants to know.
 //
-// Lives in the coroutine that serves the caller, on its shard. Subscribers are called on that shard,
-// at once if it already fired; one that lives elsewhere posts to its own. Thread: home shard only.
+// Lives in the coroutine that serves the caller, on its shard. Subscribers are called on that
+// shard, at once if it already fired; one that lives elsewhere posts to its own. Thread: home shard
+// only.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,8 @@ class CancelSource {
     cancelled_ = true;
     reason_ = std::move(reason);
     auto callbacks = std::exchange(callbacks_, {});
-    for (auto& [key, callback] : callbacks) callback(reason_);
+    for (auto& [key, callback] : callbacks)
+      callback(reason_);
   }
   bool cancelled() const { return cancelled_; }
   const std::string& reason() const { return reason_; }

@@ -16,7 +16,8 @@ Latch::~Latch() = default;
 void Latch::open() {
   if (open_) return;
   open_ = true;
-  for (const auto& sleeper : sleepers_->list) sleeper->wake();
+  for (const auto& sleeper : sleepers_->list)
+    sleeper->wake();
   sleepers_->list.clear();
 }
 

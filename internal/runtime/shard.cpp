@@ -35,7 +35,9 @@ void Shard::run() {
   current_shard = nullptr;
 }
 
-void Shard::finish() { impl_->guard.reset(); }
+void Shard::finish() {
+  impl_->guard.reset();
+}
 
 void Shard::join() {
   if (impl_->thread.joinable()) impl_->thread.join();
@@ -45,14 +47,20 @@ void Shard::post(std::function<void()> work) {
   boost::asio::post(impl_->context.get_executor(), std::move(work));
 }
 
-bool Shard::is_current() const { return current_shard == this; }
+bool Shard::is_current() const {
+  return current_shard == this;
+}
 
 Shard& Shard::current() {
   MCPX_CHECK(current_shard != nullptr);
   return *current_shard;
 }
 
-boost::asio::io_context& Shard::context() { return impl_->context; }
-Executor Shard::executor() { return impl_->context.get_executor(); }
+boost::asio::io_context& Shard::context() {
+  return impl_->context;
+}
+Executor Shard::executor() {
+  return impl_->context.get_executor();
+}
 
 }  // namespace mcpx::runtime

@@ -19,7 +19,9 @@ struct TaskGroup::State {
 TaskGroup::TaskGroup(Shard& shard, std::size_t limit)
     : shard_(shard), limit_(limit), state_(std::make_shared<State>()) {}
 
-TaskGroup::~TaskGroup() { MCPX_CHECK(state_->running == 0); }
+TaskGroup::~TaskGroup() {
+  MCPX_CHECK(state_->running == 0);
+}
 
 bool TaskGroup::spawn(std::string_view name, Task<void> task) {
   if (state_->running >= limit_) return false;
@@ -46,6 +48,8 @@ Task<void> TaskGroup::join() {
   }
 }
 
-std::size_t TaskGroup::size() const { return state_->running; }
+std::size_t TaskGroup::size() const {
+  return state_->running;
+}
 
 }  // namespace mcpx::runtime

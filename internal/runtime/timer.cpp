@@ -32,7 +32,9 @@ Task<bool> Timer::sleep_until(TimePoint when) {
   co_return !std::exchange(impl_->cancelled, false);
 }
 
-Task<bool> Timer::sleep_for(Duration time) { return sleep_until(Clock::now() + time); }
+Task<bool> Timer::sleep_for(Duration time) {
+  return sleep_until(Clock::now() + time);
+}
 
 void Timer::cancel() {
   impl_->cancelled = true;
@@ -81,7 +83,11 @@ void Watchdog::set(TimePoint deadline) {
   if (deadline < impl_->armed) impl_->arm(deadline);
 }
 
-void Watchdog::clear() { impl_->deadline = kNever; }
-TimePoint Watchdog::deadline() const { return impl_->deadline; }
+void Watchdog::clear() {
+  impl_->deadline = kNever;
+}
+TimePoint Watchdog::deadline() const {
+  return impl_->deadline;
+}
 
 }  // namespace mcpx::runtime

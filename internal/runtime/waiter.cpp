@@ -20,9 +20,7 @@ namespace {
 template <class Base, class Handler>
 struct PendingHandler final : Base {
   explicit PendingHandler(Handler handler_in) : handler(std::move(handler_in)) {}
-  void resume() override {
-    boost::asio::post(Shard::current().executor(), std::move(handler));
-  }
+  void resume() override { boost::asio::post(Shard::current().executor(), std::move(handler)); }
   Handler handler;
 };
 

@@ -61,7 +61,9 @@ Task<void> mailbox_body(Shard& shard) {
   REQUIRE(seen == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE("a Mailbox is bounded and drains after close") { test::on_shard(mailbox_body); }
+TEST_CASE("a Mailbox is bounded and drains after close") {
+  test::on_shard(mailbox_body);
+}
 
 Task<void> timer_body(Shard& shard) {
   Timer timer(shard);
@@ -72,7 +74,9 @@ Task<void> timer_body(Shard& shard) {
   REQUIRE_FALSE(cut);
 }
 
-TEST_CASE("a Timer cancelled before its wait does not sleep") { test::on_shard(timer_body); }
+TEST_CASE("a Timer cancelled before its wait does not sleep") {
+  test::on_shard(timer_body);
+}
 
 Task<void> watchdog_body(Shard& shard) {
   OneShot<int> fired;
@@ -92,7 +96,9 @@ Task<void> watchdog_body(Shard& shard) {
   REQUIRE_FALSE(wrong);
 }
 
-TEST_CASE("a Watchdog can be moved nearer and taken back") { test::on_shard(watchdog_body); }
+TEST_CASE("a Watchdog can be moved nearer and taken back") {
+  test::on_shard(watchdog_body);
+}
 
 Task<void> wait_latch(Latch& latch, int& count) {
   co_await latch.wait();
@@ -103,7 +109,8 @@ Task<void> latch_body(Shard& shard) {
   Latch latch;
   int count = 0;
   TaskGroup group(shard);
-  for (int i = 0; i < 3; ++i) group.spawn("latch", wait_latch(latch, count));
+  for (int i = 0; i < 3; ++i)
+    group.spawn("latch", wait_latch(latch, count));
   Timer timer(shard);
   co_await timer.sleep_for(Milliseconds(1));
   REQUIRE(count == 0);
@@ -113,9 +120,13 @@ Task<void> latch_body(Shard& shard) {
   co_await latch.wait();
 }
 
-TEST_CASE("a Latch wakes everyone and stays open") { test::on_shard(latch_body); }
+TEST_CASE("a Latch wakes everyone and stays open") {
+  test::on_shard(latch_body);
+}
 
-Task<std::size_t> where_am_i() { co_return Shard::current().index(); }
+Task<std::size_t> where_am_i() {
+  co_return Shard::current().index();
+}
 
 Task<void> hop_body(Shard& other, Shard& home, std::promise<std::vector<std::size_t>>& done) {
   std::vector<std::size_t> seen;
@@ -142,7 +153,9 @@ TEST_CASE("run_on runs on the target shard and resumes at home") {
   other.join();
 }
 
-Task<void> nothing() { co_return; }
+Task<void> nothing() {
+  co_return;
+}
 
 Task<void> limit_body(Shard& shard) {
   TaskGroup group(shard, 1);
@@ -153,13 +166,17 @@ Task<void> limit_body(Shard& shard) {
   co_await group.join();
 }
 
-TEST_CASE("a TaskGroup refuses more than its limit") { test::on_shard(limit_body); }
+TEST_CASE("a TaskGroup refuses more than its limit") {
+  test::on_shard(limit_body);
+}
 
 TEST_CASE("a CancelSource calls subscribers once, late ones at once, dropped ones never") {
   CancelSource source;
   int early = 0, late = 0, dropped = 0;
   auto kept = source.subscribe([&](const std::string&) { ++early; });
-  { auto gone = source.subscribe([&](const std::string&) { ++dropped; }); }
+  {
+    auto gone = source.subscribe([&](const std::string&) { ++dropped; });
+  }
   source.cancel("first");
   source.cancel("second");
   auto after = source.subscribe([&](const std::string& reason) { late += reason == "first"; });
