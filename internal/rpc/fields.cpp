@@ -72,13 +72,16 @@ void with_key(const json::Member& member, Use use) {
 }  // namespace
 
 void Fields::keep(Raw& slot, Raw value, std::string_view key) {
-  if (!slot.empty()) duplicate = key;
+  if (!slot.empty() && duplicate.empty()) duplicate = key;
   slot = value;
 }
 
 void Fields::top(std::string_view key, Raw value) {
   if (key == "jsonrpc") return keep(jsonrpc, value, "jsonrpc");
-  if (key == "id") return keep(id, value, "id");
+  if (key == "id") {
+    id_twice = id_twice || !id.empty();
+    return keep(id, value, "id");
+  }
   if (key == "method") return keep(method, value, "method");
   if (key == "params") return keep(params, value, "params");
   if (key == "result") return keep(result, value, "result");
@@ -115,12 +118,13 @@ Fields read_by_walking(Raw object) {
   json::Members members(object);
   while (const auto member = members.next()) {
     with_key(*member, [&](std::string_view key) {
-      fields.top(key, member->value);
-      if (key != "params" || !json::is_object(member->value)) return;
-      json::Members inner(member->value);
+      // What is inside comes first, as On-Demand has it: the span of params is known at its end.
+      const bool params = key == "params" && json::is_object(member->value);
+      json::Members inner(params ? member->value : Raw());
       while (const auto param = inner.next()) {
         with_key(*param, [&](std::string_view name) { fields.param(name, param->value); });
       }
+      fields.top(key, member->value);
     });
   }
   return fields;

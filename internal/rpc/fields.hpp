@@ -15,8 +15,9 @@ namespace mcpx::rpc {
 struct Fields {
   json::Raw jsonrpc, id, method, params, result, error;
   json::Raw name, uri, task_id, cursor, meta, arguments;  // of params
-  // A protocol key that stands there twice: two readers could take different ones.
+  // The first protocol key that stands there twice: two readers could take different ones.
   std::string_view duplicate;
+  bool id_twice = false;  // then there is no id to answer to
 
   // `key` is unescaped.
   void top(std::string_view key, json::Raw value);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kOnDemandLimit = 64 * 1024;
 
 ParseFailure refuse(const Fields& fields, std::string message) {
-  const bool readable = fields.duplicate != "id" && is_id(fields.id);
+  const bool readable = !fields.id_twice && is_id(fields.id);
   return {kInvalidRequest, std::move(message), readable ? std::string(fields.id) : std::string()};
 }
 

@@ -134,6 +134,8 @@ void check_readers_agree(const PaddedBuffer& text) {
   FUZZ_CHECK(fast->error == slow.error);
   FUZZ_CHECK(fast->name == slow.name);
   FUZZ_CHECK(fast->meta == slow.meta);
+  FUZZ_CHECK(fast->arguments == slow.arguments);
+  FUZZ_CHECK(fast->id_twice == slow.id_twice);
   FUZZ_CHECK(fast->duplicate == slow.duplicate);
 }
 

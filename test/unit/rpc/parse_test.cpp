@@ -214,13 +214,16 @@ void check_same(const Fields& a, const Fields& b) {
   CHECK(a.task_id == b.task_id);
   CHECK(a.cursor == b.cursor);
   CHECK(a.meta == b.meta);
-  CHECK(a.duplicate.empty() == b.duplicate.empty());
+  CHECK(a.duplicate == b.duplicate);
+  CHECK(a.id_twice == b.id_twice);
+  CHECK(a.arguments == b.arguments);
 }
 
 TEST_CASE("both readers of the envelope find the same, and a long text changes nothing") {
   for (const std::string& text : std::vector<std::string>{
            "{}", R"({ "id" : 1 , "params" : { } , "x":[ ] })",
            R"({"params":{"name":"n" , "_meta":{"a":[1,{}]} }, "method":"m","id":[1, 2 ] })",
+           R"({"id":1,"id":2,"params":"m","params":{"name":"a","name":"b","arguments":[]}})",
            R"({"params":[ ],"p\u0061rams":{},"result":{"a":"}"},"error":1e400 })",
            R"({"params":{"uri":1e400,"cursor":123456789012345678901234567890 ,"taskId":true}})"}) {
     CAPTURE(text);
@@ -238,6 +241,13 @@ TEST_CASE("both readers of the envelope find the same, and a long text changes n
                                 R"(","n\u0061me":"n"}})");
   CHECK(large.name == "\"n\"");
   CHECK(large.id == "5");
+}
+
+TEST_CASE("a message with two ids is refused without one, whatever else is wrong with it") {
+  const auto parsed = parse(
+      PaddedBuffer(R"({"jsonrpc":"2.0","method":"a","method":"b","id":1,"id":2})"), json::Limits{});
+  REQUIRE(parsed.has_error());
+  CHECK(parsed.error().id.empty());
 }
 
 TEST_CASE("both readers of the envelope agree on random objects") {
