@@ -108,8 +108,11 @@ std::string plain_params(const call::Call& call, const HopContext& context) {
   out.append(call.params.data(), target.data()).append(call.target_value);
   out.append(target.data() + target.size(), call.params.data() + call.params.size());
   if (add_meta) {
-    out.pop_back();  // the closing brace; the target stands before it, so a comma is right
-    out.append(R"(,"_meta":)").append(context.plain_meta) += '}';
+    // Behind the last member, which there is, as json::Splice would put it.
+    const std::size_t last = out.find_last_not_of(" \t\r\n", out.size() - 2) + 1;
+    const std::string tail = out.substr(last);
+    out.resize(last);
+    out.append(R"(,"_meta":)").append(context.plain_meta).append(tail);
   }
   return out;
 }

@@ -121,8 +121,9 @@ TEST_CASE("what RFC 8259 does not allow is refused", "[req:transport-jsonrpc-utf
       {"\"\xF8\x88\x80\x80\x80\"", "json.utf8"},
       {"[1e400,\"\xFF\"]", "json.utf8"},
   };
+  std::size_t number = 0;  // the texts hold bytes that a report in XML cannot
   for (const Case& c : cases) {
-    DYNAMIC_SECTION(c.code << " " << c.text.substr(0, 60)) {
+    DYNAMIC_SECTION(c.code << " " << ++number) {
       CHECK(code_of(c.text) == c.code);
     }
   }
