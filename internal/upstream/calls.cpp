@@ -10,17 +10,26 @@
 namespace mcpx::upstream {
 namespace {
 
-call::Outcome failure(const Error& error, const std::string& server) {
-  const bool by_caller = error.code == "request.cancelled";
-  return call::Outcome::of_failure(by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure,
-                                   error, server);
-}
-
 Error cancelled_error() {
   return Error("request.cancelled", "the caller cancelled the request");
 }
 
 }  // namespace
+
+call::Outcome outcome_of(Result<rpc::Message> reply, mcp::Revision from,
+                         const std::string& server) {
+  if (!reply) {
+    const bool by_caller = reply.error().code == "request.cancelled";
+    const int code = by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure;
+    return call::Outcome::of_failure(code, reply.error(), server);
+  }
+  call::Outcome outcome;
+  outcome.from = from;
+  outcome.result = reply->result;
+  outcome.error = reply->error;
+  outcome.text = std::move(reply->text);
+  return outcome;
+}
 
 // Answers with the link that is up, starting the server if need be: all callers share one start
 // (case C03), and a start that just failed is not repeated for each of them.
@@ -63,7 +72,7 @@ Task<call::Outcome> Lifecycle::forward_at_home(const call::Call& call, TimePoint
     std::shared_ptr<Link> held = *link;
     outcome = co_await held->forward(call, deadline, &cancelled);
   } else {
-    outcome = failure(link.error(), config.name);
+    outcome = outcome_of(link.error(), mcp::kLatestModern, config.name);
   }
   tickets_.erase(ticket);
   last_used_ = Clock::now();
@@ -86,7 +95,9 @@ Task<call::Outcome> Lifecycle::forward_here(const call::Call& call, TimePoint de
         return acquire(deadline, nullptr);
       };
       LinkResult acquired = co_await runtime::run_on<LinkResult>(home, acquire_home);
-      if (!acquired) co_return failure(acquired.error(), config.name);
+      if (!acquired) {
+        co_return outcome_of(acquired.error(), mcp::kLatestModern, config.name);
+      }
       link = *acquired;
     }
     call::Outcome outcome = co_await link->forward(call, deadline, call.caller.cancel);

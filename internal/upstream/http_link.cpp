@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "log/log.hpp"
-#include "mcp/error_codes.hpp"
 #include "mcp/header_codec.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/hop.hpp"
@@ -253,17 +252,7 @@ Task<call::Outcome> HttpLink::forward(const call::Call& call, TimePoint deadline
   }
   post.envelope = rpc::request_envelope(post.id, call.method_name);
   Result<rpc::Message> reply = co_await exchange(post);
-  if (!reply) {
-    const bool by_caller = reply.error().code == "request.cancelled";
-    co_return call::Outcome::of_failure(by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure,
-                                        reply.error(), context_.config.name);
-  }
-  call::Outcome outcome;
-  outcome.from = facts_.revision;
-  outcome.result = reply->result;
-  outcome.error = reply->error;
-  outcome.text = std::move(reply->text);
-  co_return outcome;
+  co_return outcome_of(std::move(reply), facts_.revision, context_.config.name);
 }
 
 Task<bool> HttpLink::close_client_there(runtime::Shard& shard) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "log/log.hpp"
-#include "mcp/error_codes.hpp"
 #include "upstream/backoff.hpp"
 
 namespace mcpx::upstream {

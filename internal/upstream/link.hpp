@@ -76,6 +76,9 @@ Result<std::shared_ptr<Link>> open_http_link(LinkContext context);
 // The same error without the secrets of the configuration.
 Error redacted_error(const Environment& environment, Error error);
 
+// What a caller gets for the reply to its call, or for the lack of one.
+call::Outcome outcome_of(Result<rpc::Message> reply, mcp::Revision from, const std::string& server);
+
 // Drives mcp::Handshake over a link.
 Task<Result<mcp::ServerFacts>> shake_hands(Link& link, mcp::Handshake::Options options,
                                            Milliseconds probe_timeout, TimePoint deadline);

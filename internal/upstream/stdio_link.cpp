@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "log/log.hpp"
-#include "mcp/error_codes.hpp"
 #include "process/environment.hpp"
 #include "runtime/timer.hpp"
 #include "upstream/hop.hpp"
@@ -123,7 +122,7 @@ Task<Result<void>> StdioLink::notify(std::string_view method) {
 Task<call::Outcome> StdioLink::forward(const call::Call& call, TimePoint deadline,
                                        runtime::CancelSource* cancel) {
   if (lost_) {
-    co_return call::Outcome::of_failure(mcp::kUpstreamFailure, *lost_, context_.config.name);
+    co_return outcome_of(*lost_, facts_.revision, context_.config.name);
   }
   const rpc::Number id = pending_.add(deadline, &call);
   const std::string token = std::to_string(id);
@@ -144,17 +143,7 @@ Task<call::Outcome> StdioLink::forward(const call::Call& call, TimePoint deadlin
     });
   }
   Reply reply = co_await pending_.wait(id);
-  if (!reply) {
-    const bool by_caller = reply.error().code == "request.cancelled";
-    co_return call::Outcome::of_failure(by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure,
-                                        reply.error(), context_.config.name);
-  }
-  call::Outcome outcome;
-  outcome.from = facts_.revision;
-  outcome.result = reply->result;
-  outcome.error = reply->error;
-  outcome.text = std::move(reply->text);
-  co_return outcome;
+  co_return outcome_of(std::move(reply), facts_.revision, context_.config.name);
 }
 
 // Tells the server that an answer is no longer wanted; a late one is ignored.
