@@ -24,7 +24,8 @@ with_progress() {
       sleep 0.2
       kill -0 "$pid" 2>/dev/null || break 2
     done
-    line=$(tr '\r' '\n' <"$log" | grep -aoE '^\[[0-9]+/[0-9]+\]' | tail -n 1)
+    # Without a match grep fails, which under pipefail must not end the script.
+    line=$(tr '\r' '\n' <"$log" | { grep -aoE '^\[[0-9]+/[0-9]+\]' || true; } | tail -n 1)
     [ -n "$line" ] || line=$(tail -n 1 "$log" | cut -c1-80)
     [ "$line" = "$shown" ] || note "$what: $line ($(seconds "$start") s)"
     shown=$line
