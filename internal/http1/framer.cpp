@@ -63,9 +63,37 @@ void Framer::skip_head() {
   carry_.clear();
 }
 
+namespace {
+
+constexpr unsigned kMalformedAnswer = 502;  // what a malformed answer counts as
+
+// What whoever sent the message, or runs mcpx, can do about it.
+const char* remedy_for(unsigned status, bool answer) {
+  if (answer) {
+    return status == 413 ? "raise limits.message in the configuration"
+                         : "report this to the server's author";
+  }
+  switch (status) {
+    case 413:
+      return "send a smaller body, or raise limits.body in the configuration";
+    case 414:
+    case 431:
+      return "send a shorter head, or raise limits.head in the configuration";
+    case 417:
+    case 501:
+    case 505:
+      return "use HTTP/1.1 with Content-Length or Transfer-Encoding: chunked";
+    default:
+      return "send a well-formed HTTP/1.1 request (RFC 9112)";
+  }
+}
+
+}  // namespace
+
 void Framer::refuse(unsigned status, const char* code, std::string message) {
   phase_ = Phase::refused;
-  refusal_ = Refusal{status, Error(code, std::move(message))};
+  const bool answer = terms_.malformed == kMalformedAnswer;
+  refusal_ = Refusal{status, Error(code, std::move(message), remedy_for(status, answer))};
 }
 
 void Framer::refuse_malformed(std::string_view why) {

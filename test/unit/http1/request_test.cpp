@@ -236,6 +236,7 @@ TEST_CASE("a hostile request is refused with the same status however it is split
         feed(decoder, pieces);
         REQUIRE(decoder.refusal() != nullptr);
         CHECK(decoder.refusal()->status == c.status);
+        CHECK_FALSE(decoder.refusal()->error.remedy.empty());
         CHECK_FALSE(decoder.refusal()->error.message.empty());
         CHECK_FALSE(decoder.done());
         CHECK_FALSE(decoder.expects_continue());
