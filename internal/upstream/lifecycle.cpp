@@ -201,7 +201,15 @@ Task<void> Lifecycle::read_lists() {
     co_return;
   }
   settle_refresh(read.error());
-  if (!link->alive() || stopping_) co_return;
+  if (stopping_) co_return;
+  if (!link->alive()) {
+    // A process says itself that it is gone; a server over HTTP that forgets its session at once
+    // would be asked again for ever without a back-off.
+    if (state_ == State::failed) co_return;
+    start_failed_ = !lists_read_;
+    failed(redacted_error(environment, read.error()));
+    co_return;
+  }
   // Connected, but not ready: the lists are asked for again (case C12).
   for (const mcp::ListKind kind : kinds)
     dirty_[static_cast<std::size_t>(kind)] = true;
@@ -289,7 +297,8 @@ void Lifecycle::note(TimePoint when) {
 }
 
 bool Lifecycle::idle_too_long() const {
-  return config.idle_stop && in_flight == 0 && Clock::now() >= last_used_ + *config.idle_stop;
+  return config.idle_stop && !config.is_http() && in_flight == 0 &&
+         Clock::now() >= last_used_ + *config.idle_stop;
 }
 
 // --- What others learn

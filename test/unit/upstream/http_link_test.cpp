@@ -268,6 +268,30 @@ TEST_CASE("what is not an answer is an error that names the server") {
   test::on_shard(wrong_body);
 }
 
+Task<void> forgetful_body(runtime::Shard& shard) {
+  ScriptedHttp handler;
+  std::string live;
+  int sessions = 0;
+  handler.answer = [&](const rpc::Message& message, const ScriptedHttp::Seen& seen) {
+    if (message.method == "tools/list") return status_answer(404);
+    return legacy(message, seen, live, sessions);
+  };
+  House house(shard, handler);
+  Server server(shard, house.config, house.environment);
+  Result<void> listed = co_await server.refresh();
+  REQUIRE(listed.has_error());
+  Status status = co_await server.status();
+  REQUIRE(status.state == State::failed);
+  REQUIRE(status.error->code == "upstream.session_expired");
+  REQUIRE(status.retry_in_ms > 0);
+  REQUIRE(sessions == 1);
+  co_await end(server, house);
+}
+
+TEST_CASE("a server that forgets its session at once is left alone for a while") {
+  test::on_shard(forgetful_body);
+}
+
 Task<void> unreachable_body(runtime::Shard& shard) {
   ScriptedHttp handler;
   House house(shard, handler);
