@@ -44,6 +44,13 @@ bool Server::tool_allowed(std::string_view original) const {
   return tools_allow.empty() || std::any_of(tools_allow.begin(), tools_allow.end(), matches);
 }
 
+Milliseconds Server::call_timeout_for(std::string_view tool) const {
+  const auto found =
+      std::find_if(tool_timeouts.begin(), tool_timeouts.end(),
+                   [tool](const auto& entry) { return glob_match(entry.first, tool); });
+  return tool.empty() || found == tool_timeouts.end() ? call_timeout : found->second;
+}
+
 LoadResult load_text(const std::string& text, const std::string& file,
                      const Environment& environment) {
   Problems problems(file);

@@ -22,6 +22,19 @@
 namespace mcpx::config {
 
 enum class Protocol : std::uint8_t { automatic, modern, legacy };
+enum class Scope : std::uint8_t { shared, session };  // who shares an instance of a server
+
+// A directory offered to servers that ask for roots (2025-11-25 client/roots).
+struct Root {
+  std::string uri;   // file://...
+  std::string name;  // may be empty
+};
+
+// TLS towards one server; paths of PEM files, empty where not set.
+struct Tls {
+  std::string ca;         // instead of the system's authorities
+  std::string cert, key;  // client certificate
+};
 
 struct Server {
   std::string name;  // [A-Za-z0-9_-]+, the key under `servers:`
@@ -37,17 +50,29 @@ struct Server {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
 
+  Tls tls;
+  std::string proxy;  // http://[user:password@]host:port, chosen at load; empty: none
+
   std::vector<std::string> tools_allow, tools_deny;  // glob patterns over original names
   Protocol protocol = Protocol::automatic;
+  Scope scope = Scope::shared;
+  std::size_t instances_max = 8;  // children, or sessions with an HTTP server, at once
+  std::vector<Root> roots;        // its own, else those of the file
   Milliseconds start_timeout{30'000};
   Milliseconds probe_timeout{3'000};  // wait for an answer to server/discover over stdio
   Milliseconds call_timeout{60'000};
+  Milliseconds call_timeout_max{600'000};  // progress extends a call up to this
+  // Per tool, over call_timeout: the first glob pattern over original names that matches.
+  std::vector<std::pair<std::string, Milliseconds>> tool_timeouts;
   Milliseconds list_timeout{15'000};
   Milliseconds stop_grace{2'000};
   std::optional<Milliseconds> idle_stop;  // stop the children after this long without a call
+  std::size_t breaker_failures = 5;       // in a row, until calls are refused; 0: never
+  Milliseconds breaker_cooldown{15'000};  // from then to the next trial
 
   bool is_http() const { return !url.empty(); }
   bool tool_allowed(std::string_view original) const;
+  Milliseconds call_timeout_for(std::string_view tool) const;  // original name; empty: no tool
 };
 
 enum class LogFormat : std::uint8_t { human, json };
@@ -75,7 +100,9 @@ struct Config {
   std::string file;  // where it came from
   Listen listen;
   Limits limits;
-  std::size_t threads = 0;  // 0: min(4, cores)
+  std::size_t threads = 0;         // 0: min(4, cores)
+  std::string state_dir;           // empty: nothing is kept
+  std::size_t starts_at_once = 4;  // children that may be starting at the same time
   std::string log_level = "info";
   LogFormat log_format = LogFormat::human;
   std::string log_file;

@@ -70,7 +70,8 @@ Task<call::Outcome> Lifecycle::forward_at_home(const call::Call& call, TimePoint
   call::Outcome outcome;
   if (link) {
     std::shared_ptr<Link> held = *link;
-    outcome = co_await held->forward(call, deadline, &cancelled);
+    const Forward forward{call, deadline, config.call_timeout, deadline, &cancelled, catalogue};
+    outcome = co_await held->forward(forward);
   } else {
     outcome = outcome_of(link.error(), mcp::kLatestModern, config.name);
   }
@@ -100,7 +101,9 @@ Task<call::Outcome> Lifecycle::forward_here(const call::Call& call, TimePoint de
       }
       link = *acquired;
     }
-    call::Outcome outcome = co_await link->forward(call, deadline, call.caller.cancel);
+    const Forward forward{call,     deadline,           config.call_timeout,
+                          deadline, call.caller.cancel, nullptr};
+    call::Outcome outcome = co_await link->forward(forward);
     // The server forgot the session (a restart): nothing was done, so once more on a new one.
     if (link->alive() || attempt > 0 || outcome.ok()) co_return outcome;
   }

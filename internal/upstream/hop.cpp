@@ -166,11 +166,4 @@ std::string log_message_for(json::Raw params) {
   return out;
 }
 
-void append_answer(std::string& out, const rpc::Message& request) {
-  if (request.method == "ping") return rpc::append_result(out, request.id, kEmptyObject);
-  rpc::append_error(
-      out, request.id,
-      rpc::error_object(rpc::kMethodNotFound, "mcpx declared no capability for " + request.method));
-}
-
 }  // namespace mcpx::upstream

@@ -33,8 +33,4 @@ std::string progress_for(const call::Caller& caller, json::Raw params);
 bool wants_log(const call::Caller& caller, json::Raw params);
 std::string log_message_for(json::Raw params);
 
-// The response to a request of the server's own: mcpx declared no client capabilities, so it may
-// only ping.
-void append_answer(std::string& out, const rpc::Message& request);
-
 }  // namespace mcpx::upstream

@@ -9,6 +9,7 @@
 #include "mcp/header_codec.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/hop.hpp"
+#include "upstream/questions.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -195,7 +196,7 @@ Task<void> HttpLink::answer_request(const rpc::Message& message, TimePoint deadl
   Post post;
   post.method = message.method;
   post.deadline = deadline;
-  append_answer(post.body, message);
+  append_answer(post.body, message, context_.config.roots);
   Result<rpc::Message> sent = co_await exchange(post);
   if (!sent) log::debug("server {}: {}", context_.config.name, sent.error().message);
 }
@@ -230,14 +231,14 @@ Task<Result<void>> HttpLink::notify(std::string_view method) {
   co_return Result<void>();
 }
 
-Task<call::Outcome> HttpLink::forward(const call::Call& call, TimePoint deadline,
-                                      runtime::CancelSource* cancel) {
+Task<call::Outcome> HttpLink::forward(const Forward& forward) {
+  const call::Call& call = forward.call;
   Post post;
   post.method = call.method_name;
   post.id = std::to_string(++last_id_);
-  post.deadline = deadline;
+  post.deadline = forward.deadline;
   post.call = &call;
-  post.cancel = cancel;
+  post.cancel = forward.cancel;
   HopContext hop;
   hop.to = facts_.revision;
   hop.client_info = context_.environment.client_info;

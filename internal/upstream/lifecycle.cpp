@@ -8,6 +8,7 @@
 
 #include "log/log.hpp"
 #include "upstream/backoff.hpp"
+#include "upstream/questions.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -119,6 +120,8 @@ Task<LinkResult> Lifecycle::open_once(std::optional<mcp::Era> known_era, TimePoi
   LinkContext context{home, config, environment, {}};
   context.events.list_changed = [this](mcp::ListKind kind) { list_changed(kind); };
   context.events.lost = [this](const Error& error) { lost(error); };
+  context.events.asked = [] {};
+  context.events.remark = [](const std::string&) {};
   LinkResult opened = Error("upstream.stopped", "the daemon is stopping");
   if (config.is_http()) {
     opened = open_http_link(std::move(context));
@@ -134,6 +137,7 @@ Task<LinkResult> Lifecycle::open_once(std::optional<mcp::Era> known_era, TimePoi
   options.protocol = protocol_of(config.protocol);
   options.known_era = known_era;
   options.client_info = environment.client_info;
+  options.client_capabilities = declared_capabilities(config.roots);
   Result<mcp::ServerFacts> facts =
       co_await shake_hands(*link, std::move(options), config.probe_timeout, deadline);
   opening_.reset();

@@ -34,6 +34,19 @@ enum class OnGiveUp : std::uint8_t { cancel, forget };
 struct LinkEvents {
   std::function<void(mcp::ListKind)> list_changed;
   std::function<void(const Error&)> lost;  // once; every pending request was answered before
+  // The server asked something on behalf of a call, and a shared stdio session cannot say which.
+  std::function<void()> asked;
+  std::function<void(const std::string&)> remark;  // worth a line in the server's status
+};
+
+// One call handed to a link.
+struct Forward {
+  const call::Call& call;
+  TimePoint deadline;                       // each progress notification moves it on
+  Milliseconds timeout;                     // to this long from then,
+  TimePoint latest;                         // never past this
+  runtime::CancelSource* cancel;            // on the link's shard; may be null
+  std::shared_ptr<const Catalogue> offers;  // what the server listed last; may be null
 };
 
 class Link {
@@ -43,8 +56,7 @@ class Link {
   virtual Task<Result<rpc::Message>> request(std::string_view method, std::string params,
                                              TimePoint deadline, OnGiveUp on_give_up) = 0;
   virtual Task<Result<void>> notify(std::string_view method) = 0;
-  virtual Task<call::Outcome> forward(const call::Call& call, TimePoint deadline,
-                                      runtime::CancelSource* cancel) = 0;
+  virtual Task<call::Outcome> forward(const Forward& forward) = 0;
   // Tells the link what the handshake found, before the first forward().
   virtual void established(const mcp::ServerFacts& facts) = 0;
   virtual const mcp::ServerFacts& facts() const = 0;

@@ -9,6 +9,7 @@
 #include "process/environment.hpp"
 #include "runtime/timer.hpp"
 #include "upstream/hop.hpp"
+#include "upstream/questions.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -119,12 +120,12 @@ Task<Result<void>> StdioLink::notify(std::string_view method) {
   co_return lost_.value_or(Error("upstream.stopped", "the server is being stopped"));
 }
 
-Task<call::Outcome> StdioLink::forward(const call::Call& call, TimePoint deadline,
-                                       runtime::CancelSource* cancel) {
+Task<call::Outcome> StdioLink::forward(const Forward& forward) {
+  const call::Call& call = forward.call;
   if (lost_) {
     co_return outcome_of(*lost_, facts_.revision, context_.config.name);
   }
-  const rpc::Number id = pending_.add(deadline, &call);
+  const rpc::Number id = pending_.add(forward.deadline, &call);
   const std::string token = std::to_string(id);
   HopContext hop;
   hop.to = facts_.revision;
@@ -136,8 +137,8 @@ Task<call::Outcome> StdioLink::forward(const call::Call& call, TimePoint deadlin
   queue(std::move(line));
 
   runtime::CancelSource::Subscription cancelled;
-  if (cancel) {
-    cancelled = cancel->subscribe([this, id](const std::string& reason) {
+  if (forward.cancel) {
+    cancelled = forward.cancel->subscribe([this, id](const std::string& reason) {
       give_up(id, reason);
       pending_.answer(id, Error("request.cancelled", "the caller cancelled the request"));
     });
@@ -298,8 +299,10 @@ void StdioLink::relay_log(const rpc::Message& message) {
 }
 
 void StdioLink::answer_request(const rpc::Message& message) {
+  const auto& roots = context_.config.roots;
+  if (belongs_to_a_call(message.method, roots)) context_.events.asked();
   std::string line;
-  append_answer(line, message);
+  append_answer(line, message, roots);
   queue(std::move(line));
 }
 
