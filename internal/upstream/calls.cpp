@@ -14,10 +14,8 @@ Error cancelled_error() {
   return Error("request.cancelled", "the caller cancelled the request");
 }
 
-}  // namespace
-
-call::Outcome outcome_of(Result<rpc::Message> reply, mcp::Revision from,
-                         const std::string& server) {
+// What a caller gets for the reply to its call, or for the lack of one.
+call::Outcome outcome_of(Reply reply, mcp::Revision from, const std::string& server) {
   if (!reply) {
     const bool by_caller = reply.error().code == "request.cancelled";
     const int code = by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure;
@@ -30,6 +28,8 @@ call::Outcome outcome_of(Result<rpc::Message> reply, mcp::Revision from,
   outcome.text = std::move(reply->text);
   return outcome;
 }
+
+}  // namespace
 
 // Answers with the link that is up, starting the server if need be: all callers share one start
 // (case C03), and a start that just failed is not repeated for each of them.
@@ -71,7 +71,8 @@ Task<call::Outcome> Lifecycle::forward_at_home(const call::Call& call, TimePoint
   if (link) {
     std::shared_ptr<Link> held = *link;
     const Forward forward{call, deadline, config.call_timeout, deadline, &cancelled, catalogue};
-    outcome = co_await held->forward(forward);
+    Reply reply = co_await held->forward(forward);
+    outcome = outcome_of(std::move(reply), held->facts().revision, config.name);
   } else {
     outcome = outcome_of(link.error(), mcp::kLatestModern, config.name);
   }
@@ -103,9 +104,11 @@ Task<call::Outcome> Lifecycle::forward_here(const call::Call& call, TimePoint de
     }
     const Forward forward{call,     deadline,           config.call_timeout,
                           deadline, call.caller.cancel, nullptr};
-    call::Outcome outcome = co_await link->forward(forward);
+    Reply reply = co_await link->forward(forward);
     // The server forgot the session (a restart): nothing was done, so once more on a new one.
-    if (link->alive() || attempt > 0 || outcome.ok()) co_return outcome;
+    if (reply || attempt > 0 || reply.error().code != "upstream.session_expired") {
+      co_return outcome_of(std::move(reply), link->facts().revision, config.name);
+    }
   }
 }
 

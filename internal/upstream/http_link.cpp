@@ -231,7 +231,7 @@ Task<Result<void>> HttpLink::notify(std::string_view method) {
   co_return Result<void>();
 }
 
-Task<call::Outcome> HttpLink::forward(const Forward& forward) {
+Task<Reply> HttpLink::forward(const Forward& forward) {
   const call::Call& call = forward.call;
   Post post;
   post.method = call.method_name;
@@ -252,8 +252,7 @@ Task<call::Outcome> HttpLink::forward(const Forward& forward) {
     if (name) post.name = mcp::encode_header(*name);
   }
   post.envelope = rpc::request_envelope(post.id, call.method_name);
-  Result<rpc::Message> reply = co_await exchange(post);
-  co_return outcome_of(std::move(reply), facts_.revision, context_.config.name);
+  co_return co_await exchange(post);
 }
 
 Task<bool> HttpLink::close_client_there(runtime::Shard& shard) {

@@ -25,7 +25,7 @@ class HttpLink final : public Link {
   Task<Result<rpc::Message>> request(std::string_view method, std::string params,
                                      TimePoint deadline, OnGiveUp on_give_up) override;
   Task<Result<void>> notify(std::string_view method) override;
-  Task<call::Outcome> forward(const Forward& forward) override;
+  Task<Reply> forward(const Forward& forward) override;
   void established(const mcp::ServerFacts& facts) override;
   const mcp::ServerFacts& facts() const override { return facts_; }
   std::string_view client_info() const override { return context_.environment.client_info; }

@@ -30,6 +30,9 @@ namespace mcpx::upstream {
 // server may not even know.
 enum class OnGiveUp : std::uint8_t { cancel, forget };
 
+// A response, result or error; or why there is none.
+using Reply = Result<rpc::Message>;
+
 // What a link tells its server, on the home shard.
 struct LinkEvents {
   std::function<void(mcp::ListKind)> list_changed;
@@ -53,10 +56,10 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  virtual Task<Result<rpc::Message>> request(std::string_view method, std::string params,
-                                             TimePoint deadline, OnGiveUp on_give_up) = 0;
+  virtual Task<Reply> request(std::string_view method, std::string params, TimePoint deadline,
+                              OnGiveUp on_give_up) = 0;
   virtual Task<Result<void>> notify(std::string_view method) = 0;
-  virtual Task<call::Outcome> forward(const Forward& forward) = 0;
+  virtual Task<Reply> forward(const Forward& forward) = 0;
   // Tells the link what the handshake found, before the first forward().
   virtual void established(const mcp::ServerFacts& facts) = 0;
   virtual const mcp::ServerFacts& facts() const = 0;
@@ -87,9 +90,6 @@ Result<std::shared_ptr<Link>> open_http_link(LinkContext context);
 
 // The same error without the secrets of the configuration.
 Error redacted_error(const Environment& environment, Error error);
-
-// What a caller gets for the reply to its call, or for the lack of one.
-call::Outcome outcome_of(Result<rpc::Message> reply, mcp::Revision from, const std::string& server);
 
 // Drives mcp::Handshake over a link.
 Task<Result<mcp::ServerFacts>> shake_hands(Link& link, mcp::Handshake::Options options,

@@ -18,10 +18,9 @@
 #include "runtime/one_shot.hpp"
 #include "runtime/shard.hpp"
 #include "runtime/timer.hpp"
+#include "upstream/link.hpp"
 
 namespace mcpx::upstream {
-
-using Reply = Result<rpc::Message>;
 
 class Pending {
  public:

@@ -120,11 +120,9 @@ Task<Result<void>> StdioLink::notify(std::string_view method) {
   co_return lost_.value_or(Error("upstream.stopped", "the server is being stopped"));
 }
 
-Task<call::Outcome> StdioLink::forward(const Forward& forward) {
+Task<Reply> StdioLink::forward(const Forward& forward) {
   const call::Call& call = forward.call;
-  if (lost_) {
-    co_return outcome_of(*lost_, facts_.revision, context_.config.name);
-  }
+  if (lost_) co_return *lost_;
   const rpc::Number id = pending_.add(forward.deadline, &call);
   const std::string token = std::to_string(id);
   HopContext hop;
@@ -143,8 +141,7 @@ Task<call::Outcome> StdioLink::forward(const Forward& forward) {
       pending_.answer(id, Error("request.cancelled", "the caller cancelled the request"));
     });
   }
-  Reply reply = co_await pending_.wait(id);
-  co_return outcome_of(std::move(reply), facts_.revision, context_.config.name);
+  co_return co_await pending_.wait(id);
 }
 
 // Tells the server that an answer is no longer wanted; a late one is ignored.

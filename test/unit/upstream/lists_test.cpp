@@ -25,7 +25,7 @@ class ScriptedLink final : public Link {
     co_return std::move(*parsed);
   }
   Task<Result<void>> notify(std::string_view) override { co_return Result<void>(); }
-  Task<call::Outcome> forward(const Forward&) override { co_return call::Outcome(); }
+  Task<Reply> forward(const Forward&) override { co_return rpc::Message(); }
   void established(const mcp::ServerFacts& facts_in) override { facts_ = facts_in; }
   const mcp::ServerFacts& facts() const override { return facts_; }
   std::string_view client_info() const override { return R"({"name":"mcpx"})"; }
