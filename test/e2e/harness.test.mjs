@@ -14,6 +14,9 @@ import { libDir } from './lib/paths.mjs';
 import { planFor, serversIn } from './lib/plans.mjs';
 import { Recorder } from './lib/recorder.mjs';
 import { framesOfHttp, framesOfStdio, Schemas } from './lib/schema.mjs';
+import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
+import { Session } from './lib/speak.mjs';
+import { eventually } from './lib/wait.mjs';
 
 const teeOf = (record, target) => ({ ...target, command: process.execPath,
   args: [path.join(libDir, 'tee.mjs'), record, target.command, ...target.args] });
@@ -125,6 +128,35 @@ test('harness: the scripted server does what its script says', async (t) => {
 
   const small = await answers(tiny(), say(1, 'initialize'), say('x', 'tools/call', { name: 'ping' }));
   assert.deepEqual(small.stdout.trim().split('\n').map((l) => JSON.parse(l).id), [1, 'x']);
+});
+
+test('harness: the scripted HTTP server does what its table says', async (t) => {
+  const server = await ScriptedHttpServer.start(t);
+  const session = await Session.open(server.url, { endpoint: '/mcp' });
+  const call = () => session.call('tools/call', { name: 'echo', arguments: { n: 1 } });
+  const said = (answer) => answer.message.result.content[0].text;
+  assert.equal(said(await call()), 'echo:{"n":1}');
+  server.on('tools/call', { error: { code: -32050, message: 'as ever' } });
+  server.once('tools/call', { sse: true }, { status: 503 });
+  assert.equal(said(await call()), 'echo:{"n":1}');
+  assert.equal((await call()).status, 503);
+  assert.equal((await call()).message.error.code, -32050);
+  server.off('tools/call');
+  for (const deliver of [{ upTo: 0.5, then: 'close' }, { upTo: 20, then: 'reset' }]) {
+    server.once('tools/call', { deliver });
+    await assert.rejects(call());
+  }
+  server.once('tools/call', { deliver: { pieces: 1, every: 0 } });
+  assert.equal(said(await call()), 'echo:{"n":1}');
+  const stream = await session.stream();
+  await eventually('the stream is open', () => server.streams.size === 1);
+  await server.push({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+  await eventually('what was pushed', () => stream.methods().includes('notifications/tools/list_changed'));
+  stream.close();
+  await server.restart();
+  assert.equal((await call()).status, 404, 'a restarted server knows no session');
+  assert.equal(server.received('tools/call').length, 8);
+  assert.equal(server.received('initialize')[0].message.params.protocolVersion, '2025-11-25');
 });
 
 test('harness: comparison forgives the hop and nothing else', () => {
