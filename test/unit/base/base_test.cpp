@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.hpp"
 #include "base/padded_buffer.hpp"
 #include "base/redact.hpp"
 #include "base/result.hpp"
@@ -81,6 +82,18 @@ TEST_CASE("an error shows its cause and what to do") {
   const Result<int> failed = Error("a.b", "it broke");
   REQUIRE_FALSE(failed.has_value());
   CHECK(failed.error().code == "a.b");
+}
+
+TEST_CASE("SHA-256 and Base64 of known texts") {
+  CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  // RFC 4648 section 10.
+  CHECK(base64("") == "");
+  CHECK(base64("f") == "Zg==");
+  CHECK(base64("fo") == "Zm8=");
+  CHECK(base64("foo") == "Zm9v");
+  CHECK(base64("foobar") == "Zm9vYmFy");
+  CHECK(base64("\xff\xfe\xfd") == "//79");
 }
 
 }  // namespace
