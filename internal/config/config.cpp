@@ -67,6 +67,7 @@ LoadResult load_text(const std::string& text, const std::string& file,
   const Field field = {"the configuration", "servers: {files: {command: mcp-server-files}}",
                        Position{1, 1}, *root};
   read_root(context, field, draft);
+  apply_defaults(context, draft);
   if (!problems.empty()) return problems.take();
 
   Config& config = draft.config;

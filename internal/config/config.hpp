@@ -23,6 +23,11 @@ namespace mcpx::config {
 
 enum class Protocol : std::uint8_t { automatic, modern, legacy };
 enum class Scope : std::uint8_t { shared, session };  // who shares an instance of a server
+// How a server with a `url` is spoken to.
+enum class HttpTransport : std::uint8_t {
+  probed,   // Streamable HTTP, modern or legacy, and HTTP+SSE when neither answers
+  sse_only  // HTTP+SSE of 2024-11-05 (`type: sse`): no probe, GET first
+};
 
 // A directory offered to servers that ask for roots (2025-11-25 client/roots).
 struct Root {
@@ -48,8 +53,8 @@ struct Server {
   std::string cwd;
   // HTTP
   std::string url;
-  std::vector<std::pair<std::string, std::string>> headers;
-
+  std::vector<std::pair<std::string, std::string>> headers;  // those of `auth` among them
+  HttpTransport http_transport = HttpTransport::probed;
   Tls tls;
   std::string proxy;  // http://[user:password@]host:port, chosen at load; empty: none
 
@@ -74,6 +79,10 @@ struct Server {
   bool tool_allowed(std::string_view original) const;
   Milliseconds call_timeout_for(std::string_view tool) const;  // original name; empty: no tool
 };
+
+// SHA-256 in hexadecimal over what decides what a server offers: how it is reached, with which
+// credentials and in which era; no names, filters or timeouts. The key of what is stored of it.
+std::string digest(const Server& server);
 
 enum class LogFormat : std::uint8_t { human, json };
 

@@ -130,7 +130,40 @@ void in_config(Context& context, const Field& field, Draft& draft) {
   Read(context, field, draft.config);
 }
 
-constexpr std::array<Key<Draft>, 10> kRoot = {{
+void read_default_roots(Context& context, const Field& field, Draft& draft) {
+  read_roots(context, field, draft.file_defaults.roots);
+}
+void read_default_proxy(Context& context, const Field& field, Draft& draft) {
+  read_proxy(context, field, draft.file_defaults.proxy);
+}
+
+void read_state_dir(Context& context, const Field& field, Draft& draft) {
+  draft.state_dir_set = true;
+  std::string path;
+  if (!read_text(context, field, Secrecy::place, path)) return;
+  if (path == "off") return;
+  if (path.empty() || path.front() == '~') {
+    return out_of_range(context, field, "a directory, without '~', or off");
+  }
+  if (path.front() != '/' && !context.directory.empty()) path = context.directory + '/' + path;
+  draft.config.state_dir = std::move(path);
+}
+
+// STATE_DIRECTORY is systemd's, and may hold several, separated by colons.
+std::string default_state_dir(const Environment& environment) {
+  const auto variable = [&environment](const std::string& name) {
+    return (environment ? environment(name) : std::nullopt).value_or(std::string());
+  };
+  const std::string own = variable("STATE_DIRECTORY");
+  if (!own.empty()) return own.substr(0, own.find(':'));
+  // The XDG specification has relative paths ignored.
+  const std::string xdg = variable("XDG_STATE_HOME");
+  if (!xdg.empty() && xdg.front() == '/') return xdg + "/mcpx";
+  const std::string home = variable("HOME");
+  return home.empty() ? std::string() : home + "/.local/state/mcpx";
+}
+
+constexpr std::array<Key<Draft>, 14> kRoot = {{
     {"listen", read_listen, "listen: {http: 127.0.0.1:7332}"},
     {"limits", read_limits, "limits: {body: 16MiB}"},
     {"threads", in_config<integer_key<&Config::threads, 0, 256, Config>>, "threads: 2"},
@@ -140,16 +173,14 @@ constexpr std::array<Key<Draft>, 10> kRoot = {{
     {"ready_wait", in_config<duration_key<&Config::ready_wait, 0, Config>>, "ready_wait: 5s"},
     {"shutdown_grace", in_config<duration_key<&Config::shutdown_grace, 0, Config>>,
      "shutdown_grace: 5s"},
+    {"roots", read_default_roots, "roots: [/srv/project]"},
+    {"proxy", read_default_proxy, "proxy: environment"},
+    {"state_dir", read_state_dir, "state_dir: /var/lib/mcpx"},
+    {"starts_at_once", in_config<integer_key<&Config::starts_at_once, 1, 256, Config>>,
+     "starts_at_once: 4"},
     {"servers", read_servers, "servers: {files: {command: mcp-server-files}}"},
     {"mcpServers", read_servers, "mcpServers: {files: {command: mcp-server-files}}"},
 }};
-
-template <class Target, std::size_t N>
-void add_keys(std::vector<std::string>& out, std::string_view prefix,
-              const std::array<Key<Target>, N>& table) {
-  for (const Key<Target>& key : table)
-    out.push_back(std::string(prefix) + std::string(key.name));
-}
 
 }  // namespace
 
@@ -159,6 +190,18 @@ void read_root(Context& context, const Field& field, Draft& draft) {
   std::erase_if(own.entries, [](const Node::Entry& e) { return e.key.rfind("x-", 0) == 0; });
   const Field root = {field.name, field.example, field.at, own};
   read_mapping(context, root, std::span<const Key<Draft>>(kRoot), draft);
+}
+
+void apply_defaults(Context& context, Draft& draft) {
+  if (!draft.state_dir_set) draft.config.state_dir = default_state_dir(context.environment);
+  for (std::size_t i = 0; i < draft.config.servers.size(); ++i) {
+    Server& server = draft.config.servers[i];
+    const ServerDefaults &own = draft.defaults[i], &file = draft.file_defaults;
+    const auto& proxy = own.proxy ? own.proxy : file.proxy;
+    if (proxy) apply_proxy(context, *proxy, server);
+    const auto& roots = own.roots ? own.roots : file.roots;
+    if (roots) server.roots = *roots;
+  }
 }
 
 std::vector<std::string> known_keys() {

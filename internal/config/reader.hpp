@@ -109,6 +109,23 @@ Expansion expand(Context& context, std::string_view text, Position at, Secrecy s
 void add_secret(Context& context, std::string_view value);
 bool looks_secret(std::string_view name);  // of a variable or an option: holds KEY, TOKEN, ...
 
+// The pairs of a mapping like `env` and `headers`, values expanded; those that `accept`, called
+// with the field of the pair and its value, reports are left out.
+template <class Accept>
+void read_pairs(Context& context, const Field& field, Secrecy secrecy, Pairs& out, Accept accept) {
+  if (!require_mapping(context, field)) return;
+  for (const Node::Entry& entry : field.value.entries) {
+    const Field pair = {entry.key, field.example, entry.at, *entry.value};
+    if (entry.value->kind != Node::Kind::scalar) {
+      wrong_type(context, pair, "text");
+      continue;
+    }
+    Expansion expansion = expand(context, entry.value->scalar, pair.value_at(), secrecy);
+    if (!expansion.ok || !accept(pair, expansion.text)) continue;
+    out.emplace_back(entry.key, std::move(expansion.text));
+  }
+}
+
 // --- The tables, as adapters from a member to its reader.
 
 template <auto Member, class Target>

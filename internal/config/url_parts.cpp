@@ -14,35 +14,33 @@ int hex_digit(char c) {
   return -1;
 }
 
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
-                        hex_digit(text[i + 2]) >= 0;
-    if (escape) {
-      out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 void add(std::vector<std::string>& out, std::string_view value) {
   if (value.empty()) return;
   out.emplace_back(value);
-  if (std::string plain = decoded(value); plain != value) out.push_back(std::move(plain));
+  if (std::string plain = percent_decoded(value); plain != value) out.push_back(std::move(plain));
 }
 
-bool valid_authority(std::string_view authority) {
+std::optional<Address> parse_authority(std::string_view authority, std::string_view port) {
   const std::size_t bracket = authority.find(']');
   const std::size_t colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  if (colon == std::string_view::npos) {
-    return !authority.empty() && parse_address(std::string(authority) + ":80").has_value();
-  }
-  const auto address = parse_address(authority);
-  return address && address->port != 0;
+  if (authority.empty()) return std::nullopt;
+  std::string whole(authority);
+  if (colon == std::string_view::npos) whole += port;
+  auto address = parse_address(whole);
+  return address && address->port != 0 ? address : std::nullopt;
+}
+
+std::string_view query_of(std::string_view url) {
+  url = url.substr(0, url.find('#'));
+  const std::size_t question = url.find('?');
+  return question == std::string_view::npos ? std::string_view() : url.substr(question + 1);
+}
+
+// The next `name=value` of a query, taken off it.
+std::string_view take_parameter(std::string_view& query) {
+  const std::string_view pair = query.substr(0, query.find('&'));
+  query.remove_prefix(std::min(query.size(), pair.size() + 1));
+  return pair;
 }
 
 }  // namespace
@@ -66,17 +64,74 @@ std::optional<UrlParts> split_url(std::string_view url) {
     add(out.secrets, user_info);
     if (colon != std::string_view::npos) add(out.secrets, user_info.substr(colon + 1));
     authority.remove_prefix(at + 1);
+    out.has_user_info = true;
   }
-  if (!valid_authority(authority)) return std::nullopt;
+  const auto address = parse_authority(authority, out.scheme == "https" ? ":443" : ":80");
+  if (!address) return std::nullopt;
+  out.host = address->host;
+  out.port = address->port;
 
-  const std::size_t question = rest.find('?');
-  std::string_view query = question == std::string_view::npos ? "" : rest.substr(question + 1);
+  std::string_view query = query_of(url);
   while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(query.size(), pair.size() + 1));
+    const std::string_view pair = take_parameter(query);
     const std::size_t equals = pair.find('=');
     add(out.secrets, equals == std::string_view::npos ? pair : pair.substr(equals + 1));
   }
+  return out;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
+                        hex_digit(text[i + 2]) >= 0;
+    if (escape) {
+      out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string percent_encoded(std::string_view text, std::string_view kept) {
+  static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                       std::string_view("-._~").find(c) != std::string_view::npos;
+    if (plain || kept.find(c) != std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+bool has_parameter(std::string_view url, std::string_view name) {
+  std::string_view query = query_of(url);
+  while (!query.empty()) {
+    const std::string_view pair = take_parameter(query);
+    if (percent_decoded(pair.substr(0, pair.find('='))) == name) return true;
+  }
+  return false;
+}
+
+std::string with_parameter(std::string_view url, std::string_view name, std::string_view value) {
+  const std::string_view base = url.substr(0, url.find('#'));
+  std::string out(base);
+  if (base.find('?') == std::string_view::npos) {
+    out += '?';
+  } else if (base.back() != '?' && base.back() != '&') {
+    out += '&';
+  }
+  out += percent_encoded(name) + '=' + percent_encoded(value);
+  out += url.substr(base.size());
   return out;
 }
 

@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "config/keys.hpp"
+#include "config/values.hpp"
 #include "unit/config/load.hpp"
 
 namespace mcpx::config {
@@ -43,7 +46,7 @@ TEST_CASE("C75: every file in configs/ loads") {
       CHECK_FALSE(result->servers.empty());
     }
   }
-  CHECK(seen >= 5);
+  CHECK(seen >= 7);
 }
 
 TEST_CASE("full.yaml spells out the defaults") {
@@ -67,6 +70,8 @@ TEST_CASE("full.yaml spells out the defaults") {
   CHECK(full->names_max == plain.names_max);
   CHECK(full->ready_wait == plain.ready_wait);
   CHECK(full->shutdown_grace == plain.shutdown_grace);
+  CHECK(full->starts_at_once == plain.starts_at_once);
+  CHECK(full->state_dir == load_text("", "mcpx.yaml", example_environment())->state_dir);
   const Server defaults;
   REQUIRE_FALSE(full->servers.empty());
   const Server& one = full->servers[0];
@@ -78,6 +83,13 @@ TEST_CASE("full.yaml spells out the defaults") {
   CHECK(one.list_timeout == defaults.list_timeout);
   CHECK(one.stop_grace == defaults.stop_grace);
   CHECK_FALSE(one.idle_stop.has_value());
+  CHECK(one.scope == defaults.scope);
+  CHECK(one.instances_max == defaults.instances_max);
+  CHECK(one.call_timeout_max == defaults.call_timeout_max);
+  CHECK(one.breaker_failures == defaults.breaker_failures);
+  CHECK(one.breaker_cooldown == defaults.breaker_cooldown);
+  CHECK(one.roots.empty());
+  CHECK(full->servers[1].proxy.empty());
 }
 
 TEST_CASE("every key is documented, and occurs in full.yaml") {
@@ -87,6 +99,61 @@ TEST_CASE("every key is documented, and occurs in full.yaml") {
     INFO(key);
     CHECK(documentation.find("`" + key + "`") != std::string::npos);
     CHECK(full.find(key.substr(key.rfind('.') + 1) + ":") != std::string::npos);
+  }
+}
+
+// The cell of the default in the row of `key`, without its quotes.
+std::string documented_default(const std::string& documentation, const std::string& key) {
+  const std::size_t row = documentation.find("\n| `" + key + "` |");
+  REQUIRE(row != std::string::npos);
+  std::size_t cell = row;
+  for (int i = 0; i < 3; ++i)
+    cell = documentation.find('|', cell + 1);
+  const std::size_t end = documentation.find('|', cell + 1);
+  std::string text = documentation.substr(cell + 1, end - cell - 1);
+  std::erase_if(text, [](char c) { return c == ' ' || c == '`'; });
+  return text;
+}
+
+TEST_CASE("the documented defaults are those of the code") {
+  const std::string documentation = read(kSource + "/docs/configuration.md");
+  const Config config;
+  const Server server;
+  const Limits limits;
+  const std::map<std::string, Milliseconds> durations = {
+      {"ready_wait", config.ready_wait},
+      {"shutdown_grace", config.shutdown_grace},
+      {"servers.NAME.start_timeout", server.start_timeout},
+      {"servers.NAME.probe_timeout", server.probe_timeout},
+      {"servers.NAME.call_timeout", server.call_timeout},
+      {"servers.NAME.call_timeout_max", server.call_timeout_max},
+      {"servers.NAME.list_timeout", server.list_timeout},
+      {"servers.NAME.stop_grace", server.stop_grace},
+      {"servers.NAME.breaker.cooldown", server.breaker_cooldown},
+  };
+  for (const auto& [key, value] : durations) {
+    INFO(key);
+    CHECK(parse_duration(documented_default(documentation, key)) == std::optional(value));
+  }
+  const std::map<std::string, std::size_t> numbers = {
+      {"limits.body", limits.body_bytes},
+      {"limits.message", limits.message_bytes},
+      {"limits.head", limits.head_bytes},
+      {"limits.json_depth", limits.json_depth},
+      {"limits.connections", limits.connections},
+      {"limits.sessions", limits.sessions},
+      {"limits.calls_per_server", limits.calls_per_server},
+      {"limits.stderr", limits.stderr_bytes},
+      {"threads", config.threads},
+      {"names.max", config.names_max},
+      {"starts_at_once", config.starts_at_once},
+      {"servers.NAME.instances.max", server.instances_max},
+      {"servers.NAME.breaker.failures", server.breaker_failures},
+  };
+  for (const auto& [key, value] : numbers) {
+    INFO(key);
+    CHECK(parse_size(documented_default(documentation, key)) ==
+          std::optional(std::uint64_t{value}));
   }
 }
 

@@ -1,44 +1,21 @@
 // C71: which values must never be shown, and that no problem shows one.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "unit/config/directory.hpp"
 #include "unit/config/load.hpp"
 
 namespace mcpx::config {
 namespace {
 
-using test::environment_of;
+using test::Directory;
 using test::load;
 using test::problems_of;
 
 bool is_secret(const Config& config, const std::string& value) {
   return std::find(config.secrets.begin(), config.secrets.end(), value) != config.secrets.end();
 }
-
-// A directory of its own, gone at the end.
-class Directory {
- public:
-  Directory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "mcpx-config-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 TEST_CASE("C71: a token in env, header, url and argv is a secret of the configuration") {
   const auto result = load(R"(
@@ -87,10 +64,12 @@ servers:
   c: {url: "http://h", headers: {Authorization: "hunter2\n"}}
   d: {command: x, call_timeout: hunter2}
   e: {command: x, env: hunter2}
-  f: {url: "https://user:hunter2@h/"}
+  f: {url: "http://h", proxy: "socks5://user:hunter2@h"}
+  g: {url: "http://h", auth: {type: bearer, token: hunter2}}
+  h: {url: "http://h", auth: {type: basic, username: hunter2, password: "${env:NOPE}"}}
 )");
   REQUIRE_FALSE(result.has_value());
-  CHECK(result.error().size() == 6);
+  CHECK(result.error().size() == 9);
   CHECK(problems_of(result).find("hunter2") == std::string::npos);
 }
 

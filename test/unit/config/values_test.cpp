@@ -82,11 +82,26 @@ TEST_CASE("urls are http(s) with a host; user info and query values are secrets"
   CHECK(split_url("http://[::1]/").has_value());
   CHECK(split_url("http://h/?a=b&c")->secrets == std::vector<std::string>{"b", "c"});
   CHECK(split_url("http://u@h/")->secrets == std::vector<std::string>{"u"});
+  CHECK(split_url("http://u@h/")->has_user_info);
+  CHECK(split_url("http://[::1]:81/")->host == "::1");
+  CHECK(split_url("http://[::1]:81/")->port == 81);
+  CHECK(split_url("http://h?x")->port == 80);
+  CHECK(split_url("https://h/a@b")->port == 443);
   for (const std::string text : {"", "h/mcp", "http://", "http:///x", "ftp://h/", "http://h:0/",
                                  "http://h:x/", "http://a b/", "http://h/\n"}) {
     INFO(text);
     CHECK_FALSE(split_url(text).has_value());
   }
+}
+
+TEST_CASE("percent-encoding leaves what is unreserved, and reads back") {
+  CHECK(percent_encoded("aZ9-._~/ %\xc3") == "aZ9-._~%2F%20%25%C3");
+  CHECK(percent_encoded("/a b", "/") == "/a%20b");
+  CHECK(percent_decoded("%41%2f%zz%4") == "A/%zz%4");
+  CHECK(with_parameter("http://h/?", "a", "b") == "http://h/?a=b");
+  CHECK(with_parameter("http://h/?x&", "a", "&") == "http://h/?x&a=%26");
+  CHECK(has_parameter("http://h/?x&%61=1#y=2", "a"));
+  CHECK_FALSE(has_parameter("http://h/?x&ab=1#y=2", "y"));
 }
 
 }  // namespace
