@@ -9,36 +9,6 @@
 namespace mcpx::downstream {
 namespace {
 
-constexpr std::string_view kAnnotation = "x-mcp-header";
-constexpr std::size_t kDeepest = 32;  // levels of nested object properties
-
-void collect(json::Raw schema, std::vector<std::string>& path, std::vector<MirroredParam>& found) {
-  const auto properties = json::find(schema, "properties");
-  if (!properties || !json::is_object(*properties) || path.size() >= kDeepest) return;
-  json::Members members(*properties);
-  while (const auto member = members.next()) {
-    const auto name = json::decode_string(member->key);
-    if (!name || !json::is_object(member->value)) continue;
-    path.push_back(*name);
-    const auto header = json::find_string(member->value, kAnnotation);
-    if (header && !header->empty()) found.push_back({fmt::format("Mcp-Param-{}", *header), path});
-    collect(member->value, path, found);
-    path.pop_back();
-  }
-}
-
-// The argument at the path; nullopt when it is absent or null, which are the same here.
-std::optional<json::Raw> value_at(json::Raw arguments, const std::vector<std::string>& path) {
-  json::Raw at = arguments;
-  for (const std::string& key : path) {
-    const auto inner = json::find(at, std::string_view(key));
-    if (!inner) return std::nullopt;
-    at = *inner;
-  }
-  if (at == "null") return std::nullopt;
-  return at;
-}
-
 bool same(std::string_view field, json::Raw value) {
   switch (json::kind_of(value)) {
     case json::Kind::string:
@@ -58,9 +28,9 @@ bool same(std::string_view field, json::Raw value) {
   }
 }
 
-std::optional<std::string> check(const http1::Fields& fields, const MirroredParam& param,
+std::optional<std::string> check(const http1::Fields& fields, const mcp::MirroredParam& param,
                                  json::Raw arguments) {
-  const auto value = value_at(arguments, param.path);
+  const auto value = mcp::mirrored_argument(arguments, param);
   const auto header = field(fields, param.field);
   if (!value && !header) return std::nullopt;
   if (!header) return fmt::format("the {} header is missing", param.field);
@@ -74,23 +44,16 @@ std::optional<std::string> check(const http1::Fields& fields, const MirroredPara
 
 }  // namespace
 
-std::vector<MirroredParam> mirrored_params(json::Raw input_schema) {
-  std::vector<MirroredParam> found;
-  std::vector<std::string> path;
-  if (input_schema.find(kAnnotation) != json::Raw::npos) collect(input_schema, path, found);
-  return found;
-}
-
 std::optional<std::string> mismatched_param(const http1::Fields& fields,
-                                            const std::vector<MirroredParam>& params,
+                                            const std::vector<mcp::MirroredParam>& params,
                                             json::Raw arguments) {
-  for (const MirroredParam& param : params) {
+  for (const mcp::MirroredParam& param : params) {
     if (auto wrong = check(fields, param, arguments)) return wrong;
   }
   return std::nullopt;
 }
 
-const std::vector<MirroredParam>* ParamHeaders::find(
+const std::vector<mcp::MirroredParam>* ParamHeaders::find(
     const std::shared_ptr<const registry::Endpoint>& endpoint, const std::string& tool) {
   Table& table = tables_[endpoint->name];
   if (table.endpoint.lock() != endpoint) {
@@ -98,8 +61,10 @@ const std::vector<MirroredParam>* ParamHeaders::find(
     table.tools.clear();
     for (const auto& row : endpoint->tools()) {
       const auto schema = json::find(row.definition, "inputSchema");
-      auto params = schema ? mirrored_params(*schema) : std::vector<MirroredParam>();
-      if (!params.empty()) table.tools.emplace(row.exposed, std::move(params));
+      if (!schema) continue;
+      // A tool with invalid annotations mirrors nothing: no client may call it by them.
+      auto read = mcp::read_param_headers(*schema);
+      if (!read.params.empty()) table.tools.emplace(row.exposed, std::move(read.params));
     }
   }
   const auto found = table.tools.find(tool);

@@ -13,34 +13,27 @@
 
 #include "http1/message.hpp"
 #include "json/json.hpp"
+#include "mcp/param_headers.hpp"
 #include "registry/snapshot.hpp"
 
 namespace mcpx::downstream {
 
-struct MirroredParam {
-  std::string field;              // "Mcp-Param-Region"
-  std::vector<std::string> path;  // of the argument, from the root of `arguments`
-};
-
-// The annotated properties of an inputSchema that are reachable by `properties` alone.
-std::vector<MirroredParam> mirrored_params(json::Raw input_schema);
-
 // What is wrong with the fields, for a HeaderMismatch error; nullopt when they agree.
 std::optional<std::string> mismatched_param(const http1::Fields& fields,
-                                            const std::vector<MirroredParam>& params,
+                                            const std::vector<mcp::MirroredParam>& params,
                                             json::Raw arguments);
 
 // The annotations of every tool of an endpoint, read once per snapshot.
 class ParamHeaders {
  public:
   // Null for a tool without annotations.
-  const std::vector<MirroredParam>* find(const std::shared_ptr<const registry::Endpoint>& endpoint,
-                                         const std::string& tool);
+  const std::vector<mcp::MirroredParam>* find(
+      const std::shared_ptr<const registry::Endpoint>& endpoint, const std::string& tool);
 
  private:
   struct Table {
     std::weak_ptr<const registry::Endpoint> endpoint;  // an old snapshot is not kept alive
-    std::unordered_map<std::string, std::vector<MirroredParam>> tools;
+    std::unordered_map<std::string, std::vector<mcp::MirroredParam>> tools;
   };
   std::map<std::string, Table> tables_;  // by endpoint name
 };
