@@ -1,9 +1,12 @@
-// HttpLink: one session with a server over Streamable HTTP.
+// HttpLink: one session with a server over HTTP: Streamable HTTP of either era, or HTTP+SSE.
 //
 // Each shard dials for itself (a call never changes threads); the session id and what the handshake
 // found are fixed before the link is shared, so every shard may read them. A server that no longer
 // knows the session makes the link lost: the Server opens another and repeats the call once.
-// Thread: request(), notify() home shard; forward() any shard.
+//
+// http_exchange.cpp has one POST and its reply, http_stream.cpp what arrives without being asked
+// for and the resumption of broken streams, http_reply what statuses and bodies mean.
+// Thread: ask(), request(), notify() home shard; forward() any shard.
 #pragma once
 
 #include <array>
@@ -14,16 +17,21 @@
 #include <vector>
 
 #include "http/client.hpp"
+#include "runtime/task_group.hpp"
+#include "runtime/timer.hpp"
 #include "upstream/link.hpp"
 
 namespace mcpx::upstream {
 
 class HttpLink final : public Link {
  public:
-  HttpLink(LinkContext context, http::Url url);
+  HttpLink(LinkContext context, http::Url url, const http::Client::Options& options);
 
-  Task<Result<rpc::Message>> request(std::string_view method, std::string params,
-                                     TimePoint deadline, OnGiveUp on_give_up) override;
+  Transport transport() const override { return Transport::http; }
+  Task<HandshakeReply> ask(std::string_view method, std::string params,
+                           TimePoint deadline) override;
+  Task<Reply> request(std::string_view method, std::string params, TimePoint deadline,
+                      OnGiveUp on_give_up) override;
   Task<Result<void>> notify(std::string_view method) override;
   Task<Reply> forward(const Forward& forward) override;
   void established(const mcp::ServerFacts& facts) override;
@@ -37,29 +45,81 @@ class HttpLink final : public Link {
 
  private:
   struct Post;
-  Task<Result<rpc::Message>> exchange(Post& post);
-  Task<Result<rpc::Message>> read_stream(http::Response& response, Post& post);
-  Task<Result<rpc::Message>> read_whole(http::Response& response, const Post& post);
-  Task<void> close_client(runtime::Shard& shard);
-  Task<bool> close_client_there(runtime::Shard& shard);
+  class InFlight;
+
+  // What one shard has of the link; made, used and ended only there.
+  struct Local {
+    std::unique_ptr<http::Client> client;
+    std::unique_ptr<runtime::TaskGroup> tasks;  // answers and notices nobody waits for
+    rpc::Number requests = 0;
+    Post* first = nullptr;  // those in flight, a list through them
+    bool closed = false;
+  };
+  using Opened = Result<std::unique_ptr<http::Response>>;
+
+  // --- http_exchange.cpp
+  Task<Reply> exchange(Post& post);
+  Task<Reply> read_stream(std::unique_ptr<http::Response> response, Post& post);
+  Task<bool> read_events(http::Response& response, Post& post);
+  Task<Reply> read_whole(http::Response& response, Post& post);
+  Reply judge(Post& post, const http1::ResponseHead& head, PaddedBuffer body);
+  void take_message(rpc::Message message, Post& post);
+  void relay(const rpc::Message& message, Post& post);
+  void answer_request(const rpc::Message& message);
+  void cancel_on_wire(const Post& post, std::string_view reason);
+  Task<void> send_quietly(std::string body, std::string method);
+  Result<void> note_session(const http1::ResponseHead& head);
+  Reply expired(unsigned status);
+  Error translated(const Error& error) const;
+  std::string said(std::string_view body) const;
+
+  // --- http_stream.cpp
+  Task<Opened> get(std::string_view last_event_id, TimePoint deadline,
+                   runtime::CancelSource* cancel);
+  Task<std::unique_ptr<http::Response>> reopen(Post& post);
+  Task<void> sleep(Post& post, TimePoint until);
+  bool settled(Post& post);
+  Task<void> listen();
+  Task<bool> hear(http::Response& response);
+  void take_unasked(rpc::Message message);
+  void lists_changed(std::string_view method);
+  void all_lists_changed();
+  void deliver(rpc::Number to, rpc::Message message);
+  void deliver_log(rpc::Message message);
+  void deliver_here(rpc::Number to, rpc::Message& message);
+  void deliver_log_here(const rpc::Message& message);
+  void session_lost(const Error& why);
+
+  // --- http_link.cpp
   void add_fields(std::vector<http1::Field>& fields, const Post& post) const;
-  void note_session(const http::Response& response, const rpc::Message& answer);
-  Task<void> end_session();
-  Task<void> answer_request(const rpc::Message& message, TimePoint deadline);
-  void relay(const rpc::Message& message, const Post& post);
+  void add_session(std::vector<http1::Field>& fields) const;
+  void number(Post& post);
+  Local& local();
   http::Client& client();
-  Error expired(unsigned status);
-  Error translated(const Error& error, std::string_view otherwise) const;
+  void spawn(std::string_view name, Task<void> task);
+  void on_home(std::function<void()> work);
+  Task<bool> close_there(runtime::Shard& shard);
+  Task<void> end_session();
+  bool is_legacy() const { return facts_.era() == mcp::Era::legacy; }
 
   LinkContext context_;
-  http::Url url_;
+  const http::Url url_;
+  const http::Client::Options options_;
   mcp::ServerFacts facts_;
   std::string plain_meta_;  // of a caller that has no _meta and declares nothing
   std::string session_id_;
   std::string version_;  // what MCP-Protocol-Version says: the probe's claim, then the answer
-  std::atomic<rpc::Number> last_id_{0};
   std::atomic<bool> lost_{false};
-  std::vector<std::unique_ptr<http::Client>> clients_;  // by shard index, each used only there
+  std::atomic<std::size_t> calls_{0};  // in flight, on all shards
+  std::vector<Local> locals_;          // by shard index
+
+  // Home shard only.
+  bool stopping_ = false;
+  http::Response* heard_ = nullptr;  // the open GET stream
+  std::string heard_id_;             // of its last event
+  Milliseconds heard_retry_;
+  runtime::Timer pause_;
+  runtime::TaskGroup tasks_;
 };
 
 }  // namespace mcpx::upstream

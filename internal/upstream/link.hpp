@@ -52,10 +52,27 @@ struct Forward {
   std::shared_ptr<const Catalogue> offers;  // what the server listed last; may be null
 };
 
+enum class Transport : std::uint8_t { stdio, http, event_stream };  // the last: HTTP+SSE
+
+// The answer to one request of the handshake. The status says more about a server's era than the
+// error that becomes of it; 0 where none came.
+struct HandshakeReply {
+  explicit HandshakeReply(Reply reply_in, unsigned http_status_in = 0)
+      : reply(std::move(reply_in)), http_status(http_status_in) {}
+  Reply reply;
+  unsigned http_status;
+};
+
 class Link {
  public:
   virtual ~Link() = default;
 
+  virtual Transport transport() const { return Transport::stdio; }
+  // Like request(), of which nothing is announced to the server when it is given up.
+  virtual Task<HandshakeReply> ask(std::string_view method, std::string params, TimePoint deadline);
+  // Goes over to HTTP+SSE (2024-11-05 basic/transports): opens the stream and waits for its
+  // endpoint event.
+  virtual Task<Result<void>> open_event_stream(TimePoint deadline);
   virtual Task<Reply> request(std::string_view method, std::string params, TimePoint deadline,
                               OnGiveUp on_give_up) = 0;
   virtual Task<Result<void>> notify(std::string_view method) = 0;

@@ -1,0 +1,268 @@
+// One POST of an HttpLink and its reply: a body, or a stream read to the answer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "log/log.hpp"
+#include "upstream/hop.hpp"
+#include "upstream/http_post.hpp"
+#include "upstream/http_reply.hpp"
+#include "upstream/questions.hpp"
+
+namespace mcpx::upstream {
+namespace {
+
+// Answers to the server and notices of ours: nobody waits for what becomes of them.
+constexpr Milliseconds kQuietTimeout{5'000};
+// Of a body that is no answer; enough for what is shown of it.
+constexpr std::size_t kBodyKept = 16 * 1024;
+
+bool is_response(const rpc::Message& message) {
+  return message.kind == rpc::Kind::result || message.kind == rpc::Kind::error;
+}
+
+// An error that could not say whose it is can only be that of the one request it answers.
+bool has_no_id(const rpc::Message& message) {
+  return message.kind == rpc::Kind::error && (message.id.empty() || message.id == "null");
+}
+
+bool answers(const rpc::Message& message, const std::string& id, rpc::Number number) {
+  if (!is_response(message)) return false;
+  return message.id == id || rpc::id_number(message.id) == number || has_no_id(message);
+}
+
+// A refusal by whoever stands before the MCP server, even where it is spelled as JSON-RPC.
+bool is_gatekeeper(unsigned status) {
+  return status == 401 || status == 403 || status == 407 || status == 429 || status >= 500;
+}
+
+}  // namespace
+
+// --- Sending
+
+Task<Reply> HttpLink::exchange(Post& post) {
+  const InFlight in_flight(local(), post);
+  std::vector<http1::Field> fields;
+  fields.reserve(8 + context_.config.headers.size());
+  add_fields(fields, post);
+  const std::string_view whole[] = {post.body};
+  const std::string_view enveloped[] = {post.envelope, post.body, "}"};
+  http::Request request;
+  request.target = url_.target;
+  request.fields = fields;
+  request.body = whole;
+  if (!post.envelope.empty()) request.body = enveloped;
+  request.deadline = post.deadline;
+  request.cancel = post.cancel;
+  Opened sent = co_await client().send(request);
+  if (!sent) co_return translated(sent.error());
+  const http1::ResponseHead& head = (*sent)->head();
+  post.status = head.status;
+  if (post.method == "initialize" && head.status / 100 == 2) {
+    Result<void> noted = note_session(head);
+    if (!noted) co_return noted.error();
+  }
+  const bool streams = head.status / 100 == 2 && is_event_stream(head) && !post.id.empty();
+  if (streams) co_return co_await read_stream(std::move(*sent), post);
+  co_return co_await read_whole(**sent, post);
+}
+
+// From here on, requests carry it (2025-11-25 basic/transports, "Session Management").
+Result<void> HttpLink::note_session(const http1::ResponseHead& head) {
+  const auto id = head.fields.find("Mcp-Session-Id");
+  if (!id || id->empty()) return {};
+  if (!is_session_id(*id)) {
+    return Error(
+        "upstream.handshake",
+        fmt::format("server {} gave a session id that is not visible ASCII", context_.config.name),
+        "report this to the server's author");
+  }
+  session_id_ = *id;
+  return {};
+}
+
+// An error of the HTTP client as one of this server's.
+Error HttpLink::translated(const Error& error) const {
+  return redacted_error(context_.environment,
+                        client_error(context_.config.name, context_.config.url, error));
+}
+
+Reply HttpLink::expired(unsigned status) {
+  lost_ = true;
+  return Error(
+      "upstream.session_expired",
+      fmt::format("server {} no longer knows its session (HTTP {})", context_.config.name, status),
+      "call again");
+}
+
+// --- A body
+
+Task<Reply> HttpLink::read_whole(http::Response& response, Post& post) {
+  Result<PaddedBuffer> body = co_await response.body();
+  if (!body) co_return translated(body.error());
+  co_return judge(post, response.head(), std::move(*body));
+}
+
+// What a body says, for an error message. Redacted before it is cut: half a secret is one too.
+std::string HttpLink::said(std::string_view body) const {
+  const std::string_view kept = body.substr(0, kBodyKept);
+  const auto& redactor = context_.environment.redactor;
+  return redactor ? (*redactor)(kept) : std::string(kept);
+}
+
+Reply HttpLink::judge(Post& post, const http1::ResponseHead& head, PaddedBuffer body) {
+  const unsigned status = head.status;
+  if (post.id.empty() && status / 100 == 2) return rpc::Message();  // accepted
+  std::string text;
+  if (status != 200 || !body.view().starts_with('{')) text = said(body.view());
+  const bool empty = body.empty();
+  const json::Limits limits{context_.environment.limits.json_depth};
+  auto messages = read_messages(std::move(body), limits);
+  std::optional<rpc::Message> answer;
+  if (messages) {
+    for (rpc::Message& message : *messages) {
+      const bool is_answer = answers(message, post.id, post.number);
+      if (is_answer && !answer) {
+        answer = std::move(message);
+      } else {
+        take_message(std::move(message), post);
+      }
+    }
+  }
+  const bool named_session = !session_id_.empty() && post.method != "initialize";
+  if (named_session && session_is_gone(status, answer ? &*answer : nullptr, text)) {
+    return expired(status);
+  }
+  const bool refused = answer && has_no_id(*answer) && is_gatekeeper(status);
+  if (answer && !refused && !post.id.empty()) return std::move(*answer);
+  if (status != 200) {
+    return redacted_error(context_.environment,
+                          status_error(context_.config.name, post.method, head, text));
+  }
+  const auto type = head.fields.find("Content-Type").value_or("no content type");
+  const std::string what =
+      empty ? "an empty body"
+            : fmt::format("{} that is not its JSON-RPC response: {}", excerpt(type), excerpt(text));
+  return redacted_error(
+      context_.environment,
+      Error("upstream.bad_frame",
+            fmt::format("server {} answered {} with {}", context_.config.name, post.method, what),
+            "report this to the server's author"));
+}
+
+// --- A stream
+
+Task<Reply> HttpLink::read_stream(std::unique_ptr<http::Response> response, Post& post) {
+  while (true) {
+    post.reading = response.get();
+    const bool done = co_await read_events(*response, post);
+    post.reading = nullptr;
+    if (done) break;
+    response.reset();
+    response = co_await reopen(post);
+    if (!response) break;
+  }
+  co_return std::move(*post.outcome);
+}
+
+// True when post.outcome is set, false when the stream ended or broke before.
+Task<bool> HttpLink::read_events(http::Response& response, Post& post) {
+  const json::Limits limits{context_.environment.limits.json_depth};
+  while (!settled(post)) {
+    Result<std::optional<http1::SseEvent>> event = co_await response.next_event(post.deadline);
+    if (settled(post)) break;
+    if (!event) {
+      const Error& why = event.error();
+      const bool broke = why.code == "http.closed";
+      if (!broke) post.settle(translated(why));
+      if (broke) post.broken = Error("upstream.unreachable", why.message);
+      co_return !broke;
+    }
+    if (!*event) {
+      post.broken = Error("upstream.bad_frame", "it ended");
+      co_return false;
+    }
+    if ((*event)->id) post.last_event_id = *(*event)->id;
+    if ((*event)->retry_ms) post.retry = Milliseconds(*(*event)->retry_ms);
+    post.patience = Milliseconds(0);
+    if ((*event)->data.empty()) continue;  // priming events, retry hints
+    auto messages = read_messages(PaddedBuffer((*event)->data), limits);
+    if (!messages) {
+      log::warning("server {}: an event that is not JSON-RPC was skipped: {}", context_.config.name,
+                   messages.error().message);
+      continue;
+    }
+    for (rpc::Message& message : *messages)
+      take_message(std::move(message), post);
+  }
+  co_return true;
+}
+
+void HttpLink::take_message(rpc::Message message, Post& post) {
+  switch (message.kind) {
+    case rpc::Kind::result:
+    case rpc::Kind::error:
+      if (!post.id.empty() && !post.outcome && answers(message, post.id, post.number)) {
+        post.settle(std::move(message));
+      } else {
+        log::debug("server {}: an answer nobody waits for was ignored", context_.config.name);
+      }
+      return;
+    case rpc::Kind::notification:
+      return relay(message, post);
+    case rpc::Kind::request:
+      // A modern server has no requests, and takes no responses (2026-07-28
+      // basic/transports/streamable-http, "Receiving Messages").
+      if (is_legacy()) answer_request(message);
+      return;
+  }
+}
+
+void HttpLink::relay(const rpc::Message& message, Post& post) {
+  if (message.method == "notifications/progress" && post.forward) {
+    const Forward& forward = *post.forward;
+    post.deadline =
+        std::max(post.deadline, std::min(Clock::now() + forward.timeout, forward.latest));
+    const call::Caller& caller = forward.call.caller;
+    if (caller.sink && !caller.progress_token.empty()) {
+      caller.sink->notify(progress_for(caller, message.params));
+    }
+  } else if (message.method == "notifications/message" && post.forward) {
+    const call::Caller& caller = post.forward->call.caller;
+    if (wants_log(caller, message.params)) caller.sink->notify(log_message_for(message.params));
+  } else {
+    lists_changed(message.method);
+  }
+}
+
+// --- What is sent without waiting
+
+void HttpLink::answer_request(const rpc::Message& message) {
+  std::string body;
+  append_answer(body, message, context_.config.roots);
+  spawn("answer", send_quietly(std::move(body), message.method));
+}
+
+// A disconnect is no cancellation to a legacy server (2025-11-25 basic/transports, "Sending
+// Messages to the Server"); to a modern one it is the only one.
+void HttpLink::cancel_on_wire(const Post& post, std::string_view reason) {
+  if (!is_legacy()) return;
+  json::ObjectBuilder params;
+  params.integer("requestId", post.number);
+  if (!reason.empty()) params.string("reason", reason);
+  std::string body;
+  rpc::append_notification(body, "notifications/cancelled", params.take());
+  spawn("cancel", send_quietly(std::move(body), "notifications/cancelled"));
+}
+
+Task<void> HttpLink::send_quietly(std::string body, std::string method) {
+  Post post;
+  post.method = method;
+  post.body = std::move(body);
+  post.deadline = Clock::now() + kQuietTimeout;
+  Reply sent = co_await exchange(post);
+  if (!sent) log::debug("server {}: {}", context_.config.name, sent.error().message);
+}
+
+}  // namespace mcpx::upstream
