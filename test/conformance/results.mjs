@@ -4,14 +4,14 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-// {name, checks} of every scenario in a directory of results, in the order they ran.
+// {name, dir, checks} of every scenario in a directory of results, in the order they ran.
 export function readResults(dir) {
   const found = [];
   for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
     if (entry.name !== 'checks.json') continue;
-    const [, name, time] = /^server-(.*)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(path.basename(entry.parentPath));
-    const checks = JSON.parse(readFileSync(path.join(entry.parentPath, entry.name), 'utf8'));
-    found.push({ name, time, checks });
+    const dir = entry.parentPath;
+    const [, name, time] = /^(?:server-)?(.*)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(path.basename(dir));
+    found.push({ name, time, dir, checks: JSON.parse(readFileSync(path.join(dir, entry.name), 'utf8')) });
   }
   return found.sort((a, b) => (a.time < b.time ? -1 : 1));
 }

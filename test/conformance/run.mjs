@@ -7,6 +7,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
+import { clientLegs, runClientLeg, staleSkips } from './client_legs.mjs';
 import { Expected, readResults, verdict } from './results.mjs';
 
 const here = import.meta.dirname;
@@ -37,6 +38,7 @@ const legs = {
   '2025-06-18-merged': { era: 'legacy', merged: true, runs: [['--spec-version', '2025-06-18']] },
   skills: { era: 'modern',
     runs: SKILLS.map((name) => ['--spec-version', '2026-07-28', '--force', '--scenario', name]) },
+  ...clientLegs,
 };
 function runsOf(leg) {
   if (!options.scenario) return legs[leg].runs;
@@ -101,7 +103,12 @@ const totals = { passed: 0, failed: 0, skipped: 0 };
 const expected = new Expected(path.join(here, 'expected-failures.txt'));
 
 function report(leg, scenario) {
-  const { passed, succeeded, failed, warned } = verdict(scenario);
+  if (scenario.reason) {
+    console.log(`skip   ${leg} ${scenario.name} (${scenario.reason})`);
+    return 'skipped';
+  }
+  const { succeeded, failed, warned, ...found } = verdict(scenario);
+  const passed = found.passed && !scenario.complaint;
   const reason = expected.reason(leg, scenario.name);
   const word = passed ? (reason ? 'LISTED' : 'ok') : (reason ? 'skip' : 'FAILED');
   const kind = { ok: 'passed', skip: 'skipped', FAILED: 'failed', LISTED: 'failed' }[word];
@@ -114,6 +121,7 @@ function report(leg, scenario) {
       console.log(`         ${check.status} ${check.id} (${check.name}): ${check.errorMessage ?? ''}`);
     }
   }
+  if (kind === 'failed' && scenario.complaint) console.log(scenario.complaint.replace(/^/gm, '         '));
   return kind;
 }
 
@@ -139,7 +147,19 @@ async function runLeg(leg, port) {
     counts.failed++;
   }
   for (const scenario of scenarios) counts[report(leg, scenario)]++;
-  console.log(`${leg}: ${scenarios.length} scenarios: ${sum(counts)}; `
+  conclude(leg, counts, started);
+}
+async function runAsClient(leg) {
+  const started = Date.now();
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for await (const scenario of runClientLeg(leg, { suite, out, run, only: options.scenario })) {
+    counts[report(leg, scenario)]++;
+  }
+  conclude(leg, counts, started);
+}
+function conclude(leg, counts, started) {
+  const scenarios = counts.passed + counts.failed + counts.skipped;
+  console.log(`${leg}: ${scenarios} scenarios: ${sum(counts)}; `
     + `${Math.round((Date.now() - started) / 1000)} s\n`);
   for (const kind of Object.keys(totals)) totals[kind] += counts[kind];
 }
@@ -152,7 +172,8 @@ mkdirSync(out, { recursive: true });
 // A daemon per server with an empty prefix, and one where none has it. The one in question is listed
 // first: the suite takes the first tool for some of its probes.
 for (const bare of [undefined, 'legacy', 'modern']) {
-  const mine = chosen.filter((leg) => (legs[leg].merged ? legs[leg].era : undefined) === bare);
+  const mine = chosen.filter((leg) => !legs[leg].client
+    && (legs[leg].merged ? legs[leg].era : undefined) === bare);
   if (mine.length === 0) continue;
   const port = await freePort();
   try {
@@ -168,10 +189,20 @@ for (const bare of [undefined, 'legacy', 'modern']) {
     totals.failed++;
   }
 }
+for (const leg of chosen.filter((name) => legs[name].client)) {
+  await runAsClient(leg).catch((error) => {
+    console.log(`FAILED ${leg}: ${error.message}`);
+    totals.failed++;
+  });
+}
 // What is listed but did not run is as misleading as what is listed and passes.
 if (!options.leg && !options.scenario) {
   for (const line of expected.unused()) {
     console.log(`FAILED expected-failures.txt: no such scenario ran: ${line}`);
+    totals.failed++;
+  }
+  for (const name of staleSkips(suite)) {
+    console.log(`FAILED client_scenarios.mjs: no leg has the skipped scenario ${name}`);
     totals.failed++;
   }
 }
