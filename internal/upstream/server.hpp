@@ -23,6 +23,10 @@
 #include "runtime/task.hpp"
 #include "upstream/catalogue.hpp"
 
+namespace mcpx::store {
+class Store;
+}
+
 namespace mcpx::upstream {
 
 enum class State : std::uint8_t {
@@ -59,6 +63,7 @@ struct Environment {        // what every server is given; outlives it
   std::vector<runtime::Shard*> shards;
   std::vector<std::string> path_extra;  // appended to every child's PATH
   config::Limits limits;
+  store::Store* store = nullptr;  // what is remembered across restarts; may be null
 };
 
 class Server {

@@ -1,0 +1,74 @@
+#include "store/migrations.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <string>
+
+#include "store/database.hpp"
+
+namespace mcpx::store {
+namespace {
+
+constexpr std::array kMigrations = {
+    Migration{1,
+              "CREATE TABLE eras ("
+              "  digest TEXT PRIMARY KEY,"
+              "  server TEXT NOT NULL,"
+              "  era TEXT NOT NULL,"
+              "  revision TEXT NOT NULL,"
+              "  saved_at INTEGER NOT NULL"
+              ") STRICT, WITHOUT ROWID;"
+              "CREATE INDEX eras_by_server ON eras (server);"
+              "CREATE TABLE catalogues ("
+              "  server TEXT PRIMARY KEY,"
+              "  digest TEXT NOT NULL,"
+              "  facts TEXT NOT NULL,"
+              "  lists TEXT NOT NULL,"
+              "  saved_at INTEGER NOT NULL"
+              ") STRICT;"},
+    // Processes that an earlier daemon may have left. `start_ticks` is field 22 of
+    // /proc/PID/stat: with the boot it makes a process id unmistakable.
+    Migration{2,
+              "CREATE TABLE children ("
+              "  pid INTEGER NOT NULL,"
+              "  start_ticks INTEGER NOT NULL,"
+              "  boot_id TEXT NOT NULL,"
+              "  server TEXT NOT NULL,"
+              "  PRIMARY KEY (pid, start_ticks, boot_id)"
+              ") STRICT, WITHOUT ROWID;"},
+};
+
+Result<void> apply(Database& database, const Migration& migration) {
+  const std::string numbers = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
+                                          kApplicationId, migration.number);
+  for (const char* sql : {"BEGIN IMMEDIATE", migration.sql, numbers.c_str(), "COMMIT"}) {
+    Result<void> done = database.execute(sql);
+    if (done) continue;
+    Error error = done.error();
+    if (database.in_transaction()) static_cast<void>(database.execute("ROLLBACK"));
+    error.message = fmt::format("schema step {}: {}", migration.number, error.message);
+    return error;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() {
+  return kMigrations;
+}
+
+std::int64_t latest_schema() {
+  return kMigrations.back().number;
+}
+
+Result<void> migrate(Database& database, std::int64_t from) {
+  for (const Migration& migration : kMigrations) {
+    if (migration.number <= from) continue;
+    if (Result<void> applied = apply(database, migration); !applied) return applied;
+  }
+  return {};
+}
+
+}  // namespace mcpx::store
