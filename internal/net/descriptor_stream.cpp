@@ -98,6 +98,13 @@ class DescriptorStream final : public ByteStream {
   void read_deadline(TimePoint when) override { move(read_, when); }
   void write_deadline(TimePoint when) override { move(write_, when); }
 
+  std::size_t try_write(std::string_view bytes) override {
+    if (closed_) return 0;
+    const std::string_view parts[] = {bytes};
+    const ssize_t written = write_now(Outgoing(parts));
+    return written > 0 ? static_cast<std::size_t>(written) : 0;
+  }
+
   void shutdown_send() override {
     if (closed_) return;
     if (socket_) {

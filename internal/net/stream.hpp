@@ -2,7 +2,8 @@
 // writes a peer.
 //
 // One reader and one writer at a time, which may be different coroutines. Every operation ends by
-// its deadline, by close() or by the peer. Errors: net.closed, net.timeout, net.reset, net.error.
+// its deadline, by close() or by the peer. Errors: net.closed, net.timeout, net.reset, net.error,
+// net.tls.
 // net.timeout ends one operation and leaves the stream usable: set a new deadline and go on.
 // Destroy it only when no operation is pending (close() and await them first).
 // Thread: home shard only.
@@ -32,6 +33,10 @@ class ByteStream {
   // The next (or current) read or write must finish by then; kNever takes the bound away.
   virtual void read_deadline(TimePoint when) = 0;
   virtual void write_deadline(TimePoint when) = 0;
+
+  // Writes what goes without waiting and answers how much that was, 0 for any reason. For a last
+  // word before close(), and not while a write is pending.
+  virtual std::size_t try_write(std::string_view /*bytes*/) { return 0; }
 
   virtual void shutdown_send() = 0;      // ends our side; the peer reads EOF
   virtual void close() = 0;              // ends both; pending operations answer net.closed
