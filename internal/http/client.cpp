@@ -11,12 +11,22 @@
 namespace mcpx::http {
 namespace {
 
+std::string bracketed(const std::string& host) {
+  const bool bare_v6 = host.find(':') != std::string::npos && host.front() != '[';
+  return bare_v6 ? "[" + host + "]" : host;
+}
+
 std::string host_header(const Origin& origin) {
   if (!origin.unix_path.empty()) return "localhost";
-  const bool bare_v6 = origin.host.find(':') != std::string::npos && origin.host.front() != '[';
-  std::string host = bare_v6 ? "[" + origin.host + "]" : origin.host;
-  if (origin.port != 80) host += ":" + std::to_string(origin.port);
+  std::string host = bracketed(origin.host);
+  if (origin.port != (origin.tls ? 443 : 80)) host += ":" + std::to_string(origin.port);
   return host;
+}
+
+Error dial_error(const Error& cause, const Proxy* proxy) {
+  std::string message = fmt::format("{} ({})", cause.message, cause.code);
+  if (proxy) message = fmt::format("proxy {}: {}", proxy->name(), message);
+  return Error("http.dial", std::move(message), cause.remedy);
 }
 
 }  // namespace
@@ -25,6 +35,7 @@ Pool::Pool(runtime::Shard& shard, Origin origin, const Client::Options& options)
     : shard_(shard),
       origin_(std::move(origin)),
       options_(options),
+      tls_(options.tls),
       host_(host_header(origin_)),
       watchdog_(shard, [this] { prune(); }) {}
 
@@ -60,21 +71,51 @@ Task<Result<std::unique_ptr<Wire>>> Pool::dial(const Request& request) {
     forwarded = request.cancel->subscribe([&](const std::string& why) { cancel.cancel(why); });
   }
   dials_.push_back(&cancel);
-  Result<std::unique_ptr<net::ByteStream>> stream = Error();
-  if (origin_.unix_path.empty()) {
-    stream = co_await net::dial_tcp(shard_, origin_.host, origin_.port, deadline, &cancel);
-  } else {
-    stream = co_await net::dial_unix(shard_, origin_.unix_path, deadline);
-  }
+  Result<std::unique_ptr<net::ByteStream>> stream = co_await connect(deadline, cancel);
   std::erase(dials_, &cancel);
   if (request.cancel && request.cancel->cancelled()) {
     co_return Error("http.cancelled", request.cancel->reason());
   }
-  if (!stream) {
-    const Error& cause = stream.error();
-    co_return Error("http.dial", fmt::format("{} ({})", cause.message, cause.code), cause.remedy);
-  }
+  if (!stream) co_return stream.error();
   co_return std::make_unique<Wire>(std::move(*stream), options_.limits);
+}
+
+Task<Result<std::unique_ptr<net::ByteStream>>> Pool::connect(TimePoint deadline,
+                                                             runtime::CancelSource& cancel) {
+  Result<std::unique_ptr<net::ByteStream>> stream = Error();
+  if (!origin_.unix_path.empty()) {
+    stream = co_await net::dial_unix(shard_, origin_.unix_path, deadline);
+    if (!stream) co_return dial_error(stream.error(), nullptr);
+    co_return stream;
+  }
+  const Proxy* proxy = options_.proxy ? &*options_.proxy : nullptr;
+  const std::string& host = proxy ? proxy->host : origin_.host;
+  const std::uint16_t port = proxy ? proxy->port : origin_.port;
+  stream = co_await net::dial_tcp(shard_, host, port, deadline, &cancel);
+  if (!stream) co_return dial_error(stream.error(), proxy);
+  if (!origin_.tls) co_return stream;
+  if (proxy) {
+    const std::string authority = bracketed(origin_.host) + ":" + std::to_string(origin_.port);
+    Result<void> open = co_await open_tunnel(**stream, *proxy, authority, deadline, cancel);
+    if (!open) co_return open.error();
+  }
+  co_return co_await secure(std::move(*stream), deadline, cancel);
+}
+
+Task<Result<std::unique_ptr<net::ByteStream>>> Pool::secure(std::unique_ptr<net::ByteStream> stream,
+                                                            TimePoint deadline,
+                                                            runtime::CancelSource& cancel) {
+  if (!tls_) {
+    Result<std::shared_ptr<const net::TlsContext>> made = net::TlsContext::make(net::TlsOptions());
+    if (!made) co_return Error("http.tls", made.error().message, made.error().remedy);
+    tls_ = std::move(*made);
+  }
+  Result<std::unique_ptr<net::ByteStream>> secured =
+      co_await net::start_tls(std::move(stream), tls_, origin_.host, deadline, &cancel);
+  if (secured) co_return secured;
+  const Error& cause = secured.error();
+  if (cause.code == "net.tls") co_return Error("http.tls", cause.message, cause.remedy);
+  co_return dial_error(cause, nullptr);
 }
 
 std::unique_ptr<Wire> Pool::take_idle() {

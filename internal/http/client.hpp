@@ -1,8 +1,12 @@
 // The HTTP/1.1 client: a keep-alive pool per shard and origin.
 //
 // A pooled connection is only known dead on use, so a request that failed before any byte of its
-// answer on a reused connection is sent again once on a fresh one. Errors: http.dial (with the net
-// error inside), http.closed, http.timeout, http.bad_response, http.too_large.
+// answer on a reused connection is sent again once on a fresh one. Redirects are not followed: the
+// answer is given as it is. Bodies in gzip or deflate are decoded, although never asked for.
+//
+// Errors: http.dial (with the net error inside) and http.proxy, before which nothing of the request
+// was sent; http.tls; http.closed, http.timeout, http.bad_response, http.encoding (a coding that is
+// not understood), http.too_large.
 // Thread: the shard the Client was made for.
 #pragma once
 
@@ -17,10 +21,12 @@
 #include "base/clock.hpp"
 #include "base/padded_buffer.hpp"
 #include "base/result.hpp"
+#include "http/proxy.hpp"
 #include "http1/decoder.hpp"
 #include "http1/encode.hpp"
 #include "http1/message.hpp"
 #include "http1/sse.hpp"
+#include "net/tls.hpp"
 #include "runtime/cancel.hpp"
 #include "runtime/shard.hpp"
 
@@ -29,14 +35,15 @@ namespace mcpx::http {
 struct Origin {
   std::string host;
   std::uint16_t port = 80;
+  bool tls = false;
   std::string unix_path;  // when set, dialled instead of host and port
 };
 struct Url {
   Origin origin;
   std::string target = "/";
 };
-// "http://host[:port]/path" and "unix:/path/to/socket" (target "/"). https is refused with a
-// sentence saying that it is not there yet. Error: http.url.
+// "http://host[:port]/path", "https://..." and "unix:/path/to/socket" (target "/"). Error:
+// http.url.
 Result<Url> parse_url(std::string_view text);
 
 struct Request {
@@ -65,8 +72,12 @@ class Client {
   struct Options {
     http1::Limits limits;
     std::size_t idle_connections = 32;
-    Milliseconds connect_timeout{10'000};
+    Milliseconds connect_timeout{10'000};  // the TLS handshake and the proxy included
     Milliseconds idle_timeout{60'000};
+    // For an https origin. Meant to be shared by many clients; without one, a client makes its own
+    // from the system's roots when it first dials.
+    std::shared_ptr<const net::TlsContext> tls;
+    std::optional<Proxy> proxy;  // not for a Unix socket
   };
   Client(runtime::Shard& shard, Origin origin, const Options& options);
   ~Client();

@@ -53,6 +53,10 @@ Task<Result<void>> ClientResponse::start(const Request& request) {
     }
   }
   if (!written) broken_ = true;
+  if (pool_->forwarder() && wire_->decoder.head().status == 407) {
+    broken_ = true;
+    co_return proxy_refusal(*pool_->forwarder(), pool_->host(), 407);
+  }
   co_return Result<void>();
 }
 
@@ -62,11 +66,26 @@ Task<Result<void>> ClientResponse::write(const Request& request) {
     length += part.size();
   }
   wire_->text.clear();
-  http1::append_request_head(wire_->text, request.method, request.target, pool_->host(),
-                             request.fields, length);
+  if (const Proxy* proxy = pool_->forwarder()) {
+    append_forwarded_head(*proxy, request, length);
+  } else {
+    http1::append_request_head(wire_->text, request.method, request.target, pool_->host(),
+                               request.fields, length);
+  }
   wire_->parts.assign(1, wire_->text);
   wire_->parts.insert(wire_->parts.end(), request.body.begin(), request.body.end());
   co_return co_await wire_->stream->write(wire_->parts);
+}
+
+// RFC 9112 section 3.2.2: to a proxy the whole URL.
+void ClientResponse::append_forwarded_head(const Proxy& proxy, const Request& request,
+                                           std::size_t length) {
+  const std::string target = fmt::format("http://{}{}", pool_->host(), request.target);
+  std::vector<http1::Field> fields(request.fields.begin(), request.fields.end());
+  if (!proxy.authorization.empty()) {
+    fields.emplace_back("Proxy-Authorization", proxy.authorization);
+  }
+  http1::append_request_head(wire_->text, request.method, target, pool_->host(), fields, length);
 }
 
 Task<Result<ClientResponse::Input>> ClientResponse::pull() {
@@ -111,6 +130,7 @@ Error ClientResponse::explain(const Error& error) const {
   if (error.code == "net.timeout") {
     return Error("http.timeout", fmt::format("{} did not answer in time", wire_->stream->peer()));
   }
+  if (error.code == "net.tls") return Error("http.tls", error.message, error.remedy);
   return Error("http.closed", error.message);
 }
 

@@ -40,6 +40,11 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   const Client::Options& options() const { return options_; }
   std::string_view host() const { return host_; }
+  // The proxy that reads our requests, which are then spelled for it; null when there is none or
+  // it only passes bytes on.
+  const Proxy* forwarder() const {
+    return options_.proxy && !origin_.tls && origin_.unix_path.empty() ? &*options_.proxy : nullptr;
+  }
   void enter(ClientResponse& exchange);
   void leave(ClientResponse& exchange);
   void give_back(std::unique_ptr<Wire> wire);
@@ -47,11 +52,17 @@ class Pool : public std::enable_shared_from_this<Pool> {
  private:
   std::unique_ptr<Wire> take_idle();
   Task<Result<std::unique_ptr<Wire>>> dial(const Request& request);
+  Task<Result<std::unique_ptr<net::ByteStream>>> connect(TimePoint deadline,
+                                                         runtime::CancelSource& cancel);
+  Task<Result<std::unique_ptr<net::ByteStream>>> secure(std::unique_ptr<net::ByteStream> stream,
+                                                        TimePoint deadline,
+                                                        runtime::CancelSource& cancel);
   void prune();
 
   runtime::Shard& shard_;
   const Origin origin_;
   const Client::Options options_;
+  std::shared_ptr<const net::TlsContext> tls_;
   std::string host_;                         // the Host header
   std::vector<std::unique_ptr<Wire>> idle_;  // the one used last is at the back
   std::vector<runtime::CancelSource*> dials_;
@@ -80,6 +91,7 @@ class ClientResponse final : public Response {
   enum class Input { more, ended };
 
   Task<Result<void>> write(const Request& request);
+  void append_forwarded_head(const Proxy& proxy, const Request& request, std::size_t length);
   Task<Result<Input>> pull();  // reads once and feeds the decoder
   Error explain(const Error& error) const;
 

@@ -118,7 +118,9 @@ void append_request_head(std::string& out, std::string_view method, std::string_
   for (const auto& [name, value] : fields)
     append_field(out, name, value);
   // A POST says its length even when it is 0; methods without a body by nature do not.
-  if (content_length != 0 || (method != "GET" && method != "HEAD" && method != "DELETE")) {
+  const bool bodiless =
+      method == "GET" || method == "HEAD" || method == "DELETE" || method == "CONNECT";
+  if (content_length != 0 || !bodiless) {
     out.append("Content-Length: ");
     append_number(out, content_length);
     out.append("\r\n");

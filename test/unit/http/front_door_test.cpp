@@ -113,7 +113,9 @@ const UrlCase kUrls[] = {
     {"http://example.com/p#fragment", "example.com", 80, "/p"},
     {"http://127.0.0.1:1/", "127.0.0.1", 1, "/"},
     {"http://[::1]:9/x", "[::1]", 9, "/x"},
-    {"https://example.com/", nullptr, 0, "https"},
+    {"https://example.com/", "example.com", 443, "/"},
+    {"HTTPS://example.com:8443/x", "example.com", 8443, "/x"},
+    {"http://example.com:/x", "example.com", 80, "/x"},
     {"ws://example.com/", nullptr, 0, "scheme"},
     {"http://user:secret@example.com/", nullptr, 0, "user name"},
     {"http:///path", nullptr, 0, "host"},
@@ -121,6 +123,7 @@ const UrlCase kUrls[] = {
     {"http://example.com:99999/", nullptr, 0, ""},
     {"http://exa mple.com/", nullptr, 0, "URL"},
     {"http://a%0d%0ab/", nullptr, 0, "host"},
+    {"https://a%00b/", nullptr, 0, "host"},
     {"example.com/mcp", nullptr, 0, ""},
     {"", nullptr, 0, "URL"},
 };
@@ -134,6 +137,7 @@ TEST_CASE("URLs are taken apart, and what cannot be dialled says why") {
         REQUIRE(url->origin.host == c.host);
         REQUIRE(url->origin.port == c.port);
         REQUIRE(url->target == c.target);
+        REQUIRE(url->origin.tls == (c.text[4] == 's' || c.text[4] == 'S'));
       } else {
         REQUIRE(url.error().code == "http.url");
         REQUIRE(url.error().message.find(c.target) != std::string::npos);
