@@ -103,6 +103,7 @@ class SupervisedChild final : public Child {
   void adopt_streams();
 
   pid_t pid() const override { return server_; }
+  pid_t supervisor() const override { return supervisor_; }
   net::ByteStream& input() override { return *input_; }
   net::ByteStream& output() override { return *output_; }
   const StderrRing& errors() const override { return ring_; }

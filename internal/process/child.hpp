@@ -64,7 +64,8 @@ class Child {
                                                     const Options& options);
 
   virtual ~Child() = default;
-  virtual pid_t pid() const = 0;          // of the server itself, not of its supervisor
+  virtual pid_t pid() const = 0;  // of the server itself, not of its supervisor
+  virtual pid_t supervisor() const = 0;
   virtual net::ByteStream& input() = 0;   // its standard input
   virtual net::ByteStream& output() = 0;  // its standard output
   virtual const StderrRing& errors() const = 0;

@@ -23,12 +23,18 @@ bool read_process(pid_t pid, ProcessRow& row) {
   if (length <= 0) return false;
   text[length] = '\0';
   const char* name_end = strrchr(text, ')');
+  char state = 0;
   int parent = 0;
   int group = 0;
   int session = 0;
+  unsigned long long start = 0;
   if (!name_end) return false;
-  if (sscanf(name_end + 1, " %*c %d %d %d", &parent, &group, &session) != 3) return false;
-  row = ProcessRow{pid, parent, group, session};
+  // Fields 3 to 6 and 22 of proc(5).
+  const int fields = sscanf(
+      name_end + 1, " %c %d %d %d %*d %*d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+      &state, &parent, &group, &session, &start);
+  if (fields != 5) return false;
+  row = ProcessRow{pid, parent, group, session, start, state};
   return true;
 }
 

@@ -11,6 +11,8 @@ struct ProcessRow {
   pid_t parent;
   pid_t group;
   pid_t session;
+  unsigned long long start_ticks;  // since the boot, in clock ticks
+  char state;                      // 'Z': a zombie
 };
 
 bool read_process(pid_t pid, ProcessRow& row);
