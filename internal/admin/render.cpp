@@ -96,12 +96,14 @@ std::string server_object(const upstream::Status& status, const Redactor& redact
   object.string("transport", status.transport);
   object.raw("protocol", status.revision ? json::quoted(mcp::text(*status.revision)) : "null");
   object.integer("children", number(status.children));
+  object.integer("instances", number(status.instances));
   object.integer("in_flight", number(status.in_flight));
   object.integer("starts", number(status.starts)).integer("failures", number(status.failures));
   object.integer("tools", number(status.tools)).integer("prompts", number(status.prompts));
   object.integer("resources", number(status.resources));
   object.integer("resource_templates", number(status.resource_templates));
   if (status.error) object.raw("error", error_object(*status.error, redactor));
+  object.boolean("breaker_open", status.breaker_open).boolean("from_store", status.from_store);
   object.raw("stderr", string_array(status.stderr_tail, redactor));
   object.raw("remarks", string_array(status.remarks, redactor));
   object.integer("retry_in_ms", status.retry_in_ms);

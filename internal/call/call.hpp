@@ -33,6 +33,7 @@ class NotificationSink {
 
 struct Caller {
   mcp::Revision revision = mcp::kLatestLegacy;
+  std::string_view session;       // id of its legacy session; empty: modern, or mcpx itself
   std::string_view principal;     // whose private results it may see; empty: the local user
   json::Raw client_info;          // raw Implementation object, or empty
   json::Raw client_capabilities;  // raw object: of the request (modern), of the session (legacy)

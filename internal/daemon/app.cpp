@@ -26,6 +26,7 @@
 #include "runtime/shard.hpp"
 #include "runtime/task_group.hpp"
 #include "upstream/server.hpp"
+#include "upstream/start_gate.hpp"
 
 namespace mcpx::daemon {
 namespace {
@@ -155,6 +156,7 @@ class App {
     environment.shards = pointers_;
     environment.path_extra = config_.path_extra;
     environment.limits = config_.limits;
+    environment.starts = &starts_;
     for (std::size_t i = 0; i < config_.servers.size(); ++i) {
       servers_.push_back(std::make_unique<upstream::Server>(*pointers_[i % pointers_.size()],
                                                             config_.servers[i], environment));
@@ -233,6 +235,7 @@ class App {
       }
     }
     if (service_) co_await service_->stop();
+    starts_.open_wide();
     runtime::TaskGroup stopping(*pointers_.front());
     for (const auto& server : servers_) {
       stopping.spawn("stop server", stop_server_at_home(*server, deadline));
@@ -261,6 +264,7 @@ class App {
   int status_ = 0;
   std::vector<std::unique_ptr<runtime::Shard>> shards_;  // before, so after, everything on them
   std::vector<runtime::Shard*> pointers_;
+  upstream::StartGate starts_{*pointers_.front(), config_.starts_at_once};
   std::vector<std::unique_ptr<upstream::Server>> servers_;
   std::vector<upstream::Server*> server_pointers_;
   std::unique_ptr<registry::Registry> registry_;

@@ -12,6 +12,7 @@
 #include "downstream/session_routes.hpp"
 #include "rpc/message.hpp"
 #include "runtime/hop.hpp"
+#include "upstream/server.hpp"
 
 namespace mcpx::downstream {
 namespace {
@@ -46,6 +47,17 @@ Task<bool> listen_to(Core& core, runtime::Shard& shard) {
   co_return true;
 }
 
+// What a server holds for that session alone is not needed any more.
+void end_at_servers(Core& core, const Session& session) {
+  const auto snapshot = core.registry.current();
+  if (!snapshot) return;
+  for (const auto& [name, endpoint] : snapshot->endpoints) {
+    if (endpoint->server && endpoint->config->scope == config::Scope::session) {
+      endpoint->server->end_session(session.id);
+    }
+  }
+}
+
 Task<bool> join_tasks(Core& core, runtime::Shard& shard) {
   co_await core.local(shard).tasks.join();
   co_return true;
@@ -60,6 +72,7 @@ Service::Service(const config::Config& config, registry::Registry& registry,
   core->sessions.on_end([core](runtime::Shard& shard, const Session& session) {
     core->local(shard).streams.end_session(session);
     core->local(shard).in_flight.cancel_all(session, "the session was ended");
+    if (&shard == core->shards.front()) end_at_servers(*core, session);
   });
 }
 

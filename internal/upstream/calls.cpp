@@ -1,9 +1,10 @@
-// How a call reaches its server: waiting for a link, crossing to the server's shard, coming back.
+// How a call reaches its server: past the breaker, to an instance, over to the server's shard and
+// back; and what is done once more when it failed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
-#include "mcp/error_codes.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/lifecycle.hpp"
 
@@ -14,22 +15,171 @@ Error cancelled_error() {
   return Error("request.cancelled", "the caller cancelled the request");
 }
 
-// What a caller gets for the reply to its call, or for the lack of one.
-call::Outcome outcome_of(Reply reply, mcp::Revision from, const std::string& server) {
-  if (!reply) {
-    const bool by_caller = reply.error().code == "request.cancelled";
-    const int code = by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure;
-    return call::Outcome::of_failure(code, reply.error(), server);
-  }
-  call::Outcome outcome;
-  outcome.from = from;
-  outcome.result = reply->result;
-  outcome.error = reply->error;
-  outcome.text = std::move(reply->text);
-  return outcome;
+// Failures that say the server is not well. Not among them: what the caller did, what a limit of
+// ours did, and an answer that was merely wrong.
+bool counts_against(const Error& error) {
+  static constexpr std::string_view kIll[] = {"upstream.timeout",      "upstream.unreachable",
+                                              "upstream.disconnected", "upstream.exited",
+                                              "upstream.tls",          "upstream.start_timeout",
+                                              "upstream.http_status",  "upstream.spawn_failed"};
+  return std::find(std::begin(kIll), std::end(kIll), error.code) != std::end(kIll);
+}
+
+// The server is gone, and with it the call, which it may or may not have done.
+bool broke_off(const Error& error) {
+  return error.code == "upstream.exited" || error.code == "upstream.disconnected";
+}
+
+// The name the server itself gave the tool.
+std::string original_tool(const call::Call& call) {
+  const auto name = call.target_value.empty() ? json::find_string(call.params, "name")
+                                              : json::decode_string(call.target_value);
+  return name.value_or("");
+}
+
+// Whose instance a caller gets where every session has its own. A modern caller has no session; all
+// of one principal share an instance.
+std::string owner_of(const call::Caller& caller) {
+  if (!caller.session.empty()) return session_owner(caller.session);
+  return fmt::format("principal {}", caller.principal);
 }
 
 }  // namespace
+
+std::string session_owner(std::string_view session) {
+  return fmt::format("session {}", session);
+}
+
+// --- On the caller's shard
+
+Task<Answered> Lifecycle::forward(const call::Call& call) {
+  const Breaker::Verdict verdict = breaker_.ask(Clock::now());
+  if (verdict == Breaker::Verdict::refuse) co_return Answered(refusal());
+  const Terms terms = terms_of(call);
+  Answered answered = co_await forward_once(call, terms);
+  if (!answered.reply && worth_repeating(call, answered.reply.error())) {
+    answered = co_await forward_once(call, terms);
+  }
+  judge(verdict, answered.reply);
+  co_return answered;
+}
+
+Task<Answered> Lifecycle::forward_once(const call::Call& call, const Terms& terms) {
+  const bool shared_http = config.is_http() && config.scope == config::Scope::shared;
+  if (shared_http) co_return co_await forward_here(call, terms);
+  co_return co_await forward_at_home(call, terms);
+}
+
+Terms Lifecycle::terms_of(const call::Call& call) const {
+  Terms terms;
+  terms.timeout = config.call_timeout;
+  if (!config.tool_timeouts.empty() && call.method == mcp::Method::tools_call) {
+    terms.timeout = config.call_timeout_for(original_tool(call));
+  }
+  const TimePoint now = Clock::now();
+  terms.deadline = call.deadline;
+  terms.latest = call.deadline;
+  if (call.deadline == kNever) {
+    terms.deadline = now + terms.timeout;
+    terms.latest = now + std::max(terms.timeout, config.call_timeout_max);
+  }
+  return terms;
+}
+
+// An expired session did nothing. A call that broke off may have been done: only one that the
+// server itself calls harmless to repeat is (design, section 4).
+bool Lifecycle::worth_repeating(const call::Call& call, const Error& error) const {
+  if (call.caller.cancel && call.caller.cancel->cancelled()) return false;
+  if (error.code == "upstream.session_expired") return true;
+  if (!broke_off(error)) return false;
+  if (call.method != mcp::Method::tools_call) return true;  // reading changes nothing
+  const auto& offers = view().offers;
+  return offers && offers->repeatable(original_tool(call));
+}
+
+// An HTTP server is called from the shard the caller is on; the home shard is asked only for a
+// link.
+Task<Answered> Lifecycle::forward_here(const call::Call& call, const Terms& terms) {
+  std::shared_ptr<Link> link = view().link;
+  if (!link || !link->alive()) {
+    const TimePoint deadline = terms.deadline;
+    const std::function<Task<LinkResult>()> acquire_home = [this, deadline] {
+      return acquire(deadline, nullptr);
+    };
+    LinkResult acquired = co_await runtime::run_on<LinkResult>(home, acquire_home);
+    if (!acquired) co_return Answered(acquired.error());
+    link = *acquired;
+  }
+  const Forward forward{call,         terms.deadline,     terms.timeout,
+                        terms.latest, call.caller.cancel, view().offers};
+  Reply reply = co_await link->forward(forward);
+  co_return Answered(std::move(reply), link->facts().revision);
+}
+
+Task<Answered> Lifecycle::forward_at_home(const call::Call& call, const Terms& terms) {
+  const std::uint64_t ticket = ++last_ticket_;
+  runtime::CancelSource::Subscription subscription;
+  if (call.caller.cancel) {
+    subscription = call.caller.cancel->subscribe([this, ticket](const std::string& reason) {
+      home.post([this, ticket, reason] { cancel(ticket, reason); });
+    });
+  }
+  const std::function<Task<Answered>()> at_home = [this, &call, &terms, ticket] {
+    return forward_at_home_body(call, terms, ticket);
+  };
+  co_return co_await runtime::run_on<Answered>(home, at_home);
+}
+
+// --- On the home shard
+
+Task<Answered> Lifecycle::forward_at_home_body(const call::Call& call, const Terms& terms,
+                                               std::uint64_t ticket) {
+  runtime::CancelSource cancelled;
+  tickets_.emplace(ticket, &cancelled);
+  last_used_ = Clock::now();
+  Answered answered;
+  if (config.scope == config::Scope::session) {
+    answered = co_await forward_over_member(call, terms, owner_of(call.caller), cancelled);
+  } else if (leases_ && first_calls_ > 0) {
+    answered = co_await forward_over_member(call, terms, std::string(), cancelled);
+  } else {
+    answered = co_await forward_over_first(call, terms, cancelled);
+  }
+  tickets_.erase(ticket);
+  last_used_ = Clock::now();
+  if (config.idle_stop) event_.wake();
+  co_return answered;
+}
+
+Task<Answered> Lifecycle::forward_over_first(const call::Call& call, const Terms& terms,
+                                             runtime::CancelSource& cancelled) {
+  ++first_calls_;
+  Answered answered;
+  LinkResult link = co_await acquire(terms.deadline, &cancelled);
+  if (link) {
+    std::shared_ptr<Link> held = *link;
+    const Forward forward{call, terms.deadline, terms.timeout, terms.latest, &cancelled, catalogue};
+    answered.reply = co_await held->forward(forward);
+    answered.from = held->facts().revision;
+  } else {
+    answered.reply = link.error();
+  }
+  --first_calls_;
+  co_return answered;
+}
+
+Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Terms& terms,
+                                              std::string owner, runtime::CancelSource& cancelled) {
+  if (stopping_) co_return Answered(Error("upstream.stopped", "the daemon is stopping"));
+  start();  // its lists are the first instance's
+  Result<Members::Loan> loan =
+      co_await members_.borrow(std::move(owner), terms.deadline, &cancelled);
+  if (!loan) co_return Answered(loan.error());
+  const Forward forward{call, terms.deadline, terms.timeout, terms.latest, &cancelled, catalogue};
+  std::shared_ptr<Link> link = loan->link();
+  Reply reply = co_await link->forward(forward);
+  co_return Answered(std::move(reply), link->facts().revision);
+}
 
 // Answers with the link that is up, starting the server if need be: all callers share one start
 // (case C03), and a start that just failed is not repeated for each of them.
@@ -61,55 +211,54 @@ Task<LinkResult> Lifecycle::acquire(TimePoint deadline, runtime::CancelSource* c
   co_return link;
 }
 
-Task<call::Outcome> Lifecycle::forward_at_home(const call::Call& call, TimePoint deadline,
-                                               std::uint64_t ticket) {
-  runtime::CancelSource cancelled;
-  tickets_.emplace(ticket, &cancelled);
-  last_used_ = Clock::now();
-  LinkResult link = co_await acquire(deadline, &cancelled);
-  call::Outcome outcome;
-  if (link) {
-    std::shared_ptr<Link> held = *link;
-    const Forward forward{call, deadline, config.call_timeout, deadline, &cancelled, catalogue};
-    Reply reply = co_await held->forward(forward);
-    outcome = outcome_of(std::move(reply), held->facts().revision, config.name);
-  } else {
-    outcome = outcome_of(link.error(), mcp::kLatestModern, config.name);
-  }
-  tickets_.erase(ticket);
-  last_used_ = Clock::now();
-  if (config.idle_stop) event_.wake();
-  co_return outcome;
-}
-
 void Lifecycle::cancel(std::uint64_t ticket, const std::string& reason) {
   const auto found = tickets_.find(ticket);
   if (found != tickets_.end()) found->second->cancel(reason);
 }
 
-// An HTTP server is called from the shard the caller is on; the home shard is asked only for a
-// link.
-Task<call::Outcome> Lifecycle::forward_here(const call::Call& call, TimePoint deadline) {
-  for (int attempt = 0;; ++attempt) {
-    std::shared_ptr<Link> link = shared_[runtime::Shard::current().index()];
-    if (!link || !link->alive()) {
-      const std::function<Task<LinkResult>()> acquire_home = [this, deadline] {
-        return acquire(deadline, nullptr);
-      };
-      LinkResult acquired = co_await runtime::run_on<LinkResult>(home, acquire_home);
-      if (!acquired) {
-        co_return outcome_of(acquired.error(), mcp::kLatestModern, config.name);
-      }
-      link = *acquired;
-    }
-    const Forward forward{call,     deadline,           config.call_timeout,
-                          deadline, call.caller.cancel, nullptr};
-    Reply reply = co_await link->forward(forward);
-    // The server forgot the session (a restart): nothing was done, so once more on a new one.
-    if (reply || attempt > 0 || reply.error().code != "upstream.session_expired") {
-      co_return outcome_of(std::move(reply), link->facts().revision, config.name);
-    }
+// --- The breaker
+
+void Lifecycle::judge(Breaker::Verdict verdict, const Reply& reply) {
+  if (reply) {
+    if (breaker_.succeeded(verdict)) home.post([this] { untripped(); });
+  } else if (!counts_against(reply.error())) {
+    breaker_.inconclusive(verdict);
+  } else if (breaker_.failed(verdict, Clock::now())) {
+    home.post([this, cause = reply.error()] { tripped(cause); });
   }
+}
+
+void Lifecycle::tripped(const Error& cause) {
+  if (stopping_) return;
+  const auto shared = std::make_shared<const Error>(redacted_error(environment, cause));
+  update_views([shared](View& view) { view.tripped = shared; });
+  error_ = *shared;
+  retry_at_ = breaker_.retry_at();
+  set_state(State::failed);
+}
+
+// It answers again: a call did, or its lists were read, or it was started anew.
+void Lifecycle::untripped() {
+  update_views([](View& view) { view.tripped = nullptr; });
+  if (!lists_read_ || !link_ || !link_->alive()) return;
+  error_.reset();
+  set_state(State::ready);
+}
+
+void Lifecycle::well() {
+  if (breaker_.reset()) untripped();
+}
+
+Error Lifecycle::refusal() const {
+  const auto& cause = view().tripped;
+  const auto left = std::chrono::duration_cast<Milliseconds>(breaker_.retry_at() - Clock::now());
+  return Error(
+      "upstream.breaker_open",
+      fmt::format("server {} failed {} calls in a row and is left alone for now; the last "
+                  "failure: {}",
+                  config.name, config.breaker_failures, cause ? cause->message : "not known yet"),
+      fmt::format("it is tried again in {} ms; see `mcpx servers {}`",
+                  std::max<std::int64_t>(left.count(), 0), config.name));
 }
 
 }  // namespace mcpx::upstream

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mcp/method.hpp"
@@ -29,6 +30,8 @@ struct Catalogue {
   std::array<List, mcp::kListKinds> lists;
   std::vector<std::string> remarks;  // what was odd: a repeated cursor, an item without a name
 
+  // True if the server says of that tool, by its own name, that calling it again does no harm.
+  bool repeatable(std::string_view tool) const;
   const List& list(mcp::ListKind kind) const { return lists[static_cast<std::size_t>(kind)]; }
 };
 

@@ -8,18 +8,17 @@
 
 #include "log/log.hpp"
 #include "upstream/backoff.hpp"
-#include "upstream/questions.hpp"
 
 namespace mcpx::upstream {
 namespace {
 
 // A burst of list_changed is read once, this long after its first.
 constexpr Milliseconds kDebounce{50};
-// A link that failed its start is ended without ceremony.
-constexpr Milliseconds kNoGrace{0};
 // A server that was ready this long starts a new count of failures; one that crashes at once does
 // not.
 constexpr Milliseconds kProven{30'000};
+
+constexpr std::size_t kRemarks = 50;  // kept of one link
 
 const std::vector<mcp::ListKind> kAllLists = {mcp::ListKind::tools, mcp::ListKind::prompts,
                                               mcp::ListKind::resources,
@@ -35,16 +34,13 @@ bool same_items(const List& a, const List& b) {
                     [](const Item& x, const Item& y) { return x.definition == y.definition; });
 }
 
-mcp::Protocol protocol_of(config::Protocol protocol) {
-  switch (protocol) {
-    case config::Protocol::modern:
-      return mcp::Protocol::modern;
-    case config::Protocol::legacy:
-      return mcp::Protocol::legacy;
-    case config::Protocol::automatic:
-      break;
+bool differs(const std::shared_ptr<const Catalogue>& before, const Catalogue& now) {
+  if (!before) return true;
+  if (facts_text(*before) != facts_text(now)) return true;
+  for (std::size_t i = 0; i < mcp::kListKinds; ++i) {
+    if (!same_items(before->lists[i], now.lists[i])) return true;
   }
-  return mcp::Protocol::automatic;
+  return false;
 }
 
 }  // namespace
@@ -54,7 +50,11 @@ Lifecycle::Lifecycle(runtime::Shard& home_in, const config::Server& config_in,
     : home(home_in),
       config(config_in),
       environment(environment_in),
-      shared_(environment_in.shards.size()),
+      views_(environment_in.shards.size()),
+      memory_(config_in, environment_in.store),
+      breaker_(config_in.breaker_failures, config_in.breaker_cooldown),
+      opener_(home_in, config_in, environment),
+      members_(home_in, config_in, opener_, events()),
       alarm_(home_in, [this] { event_.wake(); }),
       tasks_(home_in) {
   if (!config.enabled) state_ = State::disabled;
@@ -70,6 +70,7 @@ void Lifecycle::start() {
 // --- The one loop
 
 Task<void> Lifecycle::run() {
+  co_await recall();
   while (!stopping_) {
     if (!wanted_) {
       set_state(State::idle);
@@ -84,6 +85,17 @@ Task<void> Lifecycle::run() {
   settle_refresh(Error("upstream.stopped", "the daemon is stopping"));
 }
 
+// What was known when the last daemon ended is served until the server has said it anew (case C13).
+Task<void> Lifecycle::recall() {
+  Known known = co_await memory_.recall();
+  if (known.era) opener_.assume(*known.era);
+  opener_.on_era(
+      [this](std::optional<mcp::Era> era) { tasks_.spawn("keep era", memory_.keep_era(era)); });
+  if (!known.catalogue) co_return;
+  from_store_ = true;
+  publish(known.catalogue, kAllLists);
+}
+
 Task<void> Lifecycle::attempt() {
   set_state(State::starting);
   ++starts_;
@@ -91,70 +103,33 @@ Task<void> Lifecycle::attempt() {
   lists_read_ = false;
   dirty_.fill(true);
   announced_.fill(false);
-  LinkResult opened = co_await open_link();
+  remarks_.clear();
+  LinkEvents mine = events();
+  mine.lost = [this](const Error& error) { lost(error); };
+  LinkResult opened = co_await opener_.open(std::move(mine));
   if (!opened) {
     start_failed_ = true;
+    last_stderr_ = opener_.stderr_of_failure();
     failed(opened.error());
     co_return;
   }
   link_ = *opened;
-  era_ = link_->facts().era();
   last_used_ = Clock::now();
-  share_link(link_);
+  update_views([link = link_](View& view) { view.link = link; });
+  well();
   settle_waiting(link_);
 }
 
-Task<LinkResult> Lifecycle::open_link() {
-  const TimePoint deadline = Clock::now() + config.start_timeout;
-  const bool probes = !config.is_http() && !era_ && config.protocol == config::Protocol::automatic;
-  LinkResult opened = co_await open_once(era_, deadline);
-  // Some legacy servers exit on a request before `initialize`: once more, without the probe.
-  if (!opened && probes && opened.error().code == "upstream.exited" && !stopping_) {
-    opened = co_await open_once(mcp::Era::legacy, deadline);
-  }
-  if (!opened) era_.reset();
-  co_return opened;
-}
-
-Task<LinkResult> Lifecycle::open_once(std::optional<mcp::Era> known_era, TimePoint deadline) {
-  LinkContext context{home, config, environment, {}};
-  context.events.list_changed = [this](mcp::ListKind kind) { list_changed(kind); };
-  context.events.lost = [this](const Error& error) { lost(error); };
-  context.events.asked = [] {};
-  context.events.remark = [](const std::string&) {};
-  LinkResult opened = Error("upstream.stopped", "the daemon is stopping");
-  if (config.is_http()) {
-    opened = open_http_link(std::move(context));
-  } else {
-    opened = co_await open_stdio_link(std::move(context));
-  }
-  if (!opened) co_return redacted_error(environment, opened.error());
-  std::shared_ptr<Link> link = *opened;
-  opening_ = link;
-  if (stopping_) link->hurry();  // stop() came while the process was being started
-
-  mcp::Handshake::Options options;
-  options.protocol = protocol_of(config.protocol);
-  options.known_era = known_era;
-  options.client_info = environment.client_info;
-  options.client_capabilities = declared_capabilities(config.roots);
-  Result<mcp::ServerFacts> facts =
-      co_await shake_hands(*link, std::move(options), config.probe_timeout, deadline);
-  opening_.reset();
-  if (facts) {
-    link->established(*facts);
-    co_return link;
-  }
-  last_stderr_ = link->stderr_tail();
-  Error error = facts.error();
-  if (error.code == "upstream.timeout") {
-    error = Error("upstream.start_timeout",
-                  fmt::format("server {} did not finish its handshake within {} ms", config.name,
-                              config.start_timeout.count()),
-                  "raise start_timeout for this server, or see its stderr");
-  }
-  co_await link->stop(kNoGrace);  // before any retry (case C05)
-  co_return redacted_error(environment, std::move(error));
+// What every instance tells; `lost` is each one's own.
+LinkEvents Lifecycle::events() {
+  LinkEvents events;
+  events.list_changed = [this](mcp::ListKind kind) { list_changed(kind); };
+  events.asked = [this] { leases_ = !config.is_http(); };
+  events.remark = [this](const std::string& remark) {
+    const bool known = std::find(remarks_.begin(), remarks_.end(), remark) != remarks_.end();
+    if (!known && remarks_.size() < kRemarks) remarks_.push_back(remark);
+  };
+  return events;
 }
 
 // Until the link is lost, the server has been idle too long, or the daemon stops.
@@ -198,7 +173,11 @@ Task<void> Lifecycle::read_lists() {
     lists_read_ = true;
     start_failed_ = false;
     error_.reset();
+    well();
     if (state_ != State::ready) ready_since_ = Clock::now();
+    if (std::exchange(from_store_, false) || differs(catalogue, **read)) {
+      tasks_.spawn("keep catalogue", memory_.keep_catalogue(*read));
+    }
     publish(*read, kinds);
     set_state(State::ready);
     settle_refresh(Result<void>());
@@ -241,7 +220,7 @@ Task<void> Lifecycle::rest() {
 
 Task<void> Lifecycle::drop_link(Milliseconds grace) {
   std::shared_ptr<Link> link = std::exchange(link_, nullptr);
-  share_link(nullptr);
+  update_views([](View& view) { view.link = nullptr; });
   if (!link) co_return;
   last_stderr_ = link->stderr_tail();
   co_await link->stop(grace);
@@ -310,6 +289,7 @@ bool Lifecycle::idle_too_long() const {
 void Lifecycle::publish(std::shared_ptr<const Catalogue> fresh,
                         const std::vector<mcp::ListKind>& kinds) {
   const std::shared_ptr<const Catalogue> before = std::exchange(catalogue, std::move(fresh));
+  update_views([offers = catalogue](View& view) { view.offers = offers; });
   if (!on_catalogue) return;
   for (const mcp::ListKind kind : kinds) {
     const auto at = static_cast<std::size_t>(kind);
@@ -319,13 +299,13 @@ void Lifecycle::publish(std::shared_ptr<const Catalogue> fresh,
   }
 }
 
-void Lifecycle::share_link(std::shared_ptr<Link> link) {
+void Lifecycle::update_views(std::function<void(View&)> update) {
   for (runtime::Shard* shard : environment.shards) {
-    auto swap = [this, index = shard->index(), link] { shared_[index] = link; };
+    auto change = [this, index = shard->index(), update] { update(views_[index]); };
     if (shard->is_current()) {
-      swap();
+      change();
     } else {
-      shard->post(std::move(swap));
+      shard->post(std::move(change));
     }
   }
 }
@@ -355,12 +335,16 @@ Status Lifecycle::status() const {
   status.starts = starts_;
   status.failures = failures_;
   status.error = error_;
-  status.children = link_ ? link_->children() : 0;
+  status.children = (link_ ? link_->children() : 0) + members_.children();
+  status.instances = (link_ ? 1u : 0u) + members_.size();
+  status.breaker_open = breaker_.open();
+  status.from_store = from_store_;
   status.stderr_tail = link_ ? link_->stderr_tail() : last_stderr_;
   if (catalogue) {
     status.revision = catalogue->facts.revision;
     status.server_info = catalogue->facts.server_info;
     status.remarks = catalogue->remarks;
+    status.remarks.insert(status.remarks.end(), remarks_.begin(), remarks_.end());
     status.tools = catalogue->list(mcp::ListKind::tools).items.size();
     status.prompts = catalogue->list(mcp::ListKind::prompts).items.size();
     status.resources = catalogue->list(mcp::ListKind::resources).items.size();
@@ -381,9 +365,11 @@ Task<void> Lifecycle::stop(TimePoint deadline) {
     co_await timer.sleep_for(Milliseconds(10));
   }
   event_.wake();
-  if (opening_) opening_->hurry();
+  opener_.stop();
   if (link_) link_->hurry();
+  members_.hurry();
   co_await tasks_.join();
+  co_await members_.stop();
   set_state(config.enabled ? State::stopped : State::disabled);
 }
 

@@ -1,7 +1,8 @@
 // Lifecycle: what Server is made of. One coroutine, run(), starts the server, reads its lists,
 // waits for something to happen, and starts it again after a failure; everything else only leaves
-// it notes (a wanted start, a changed list, a lost link) and wakes it. Thread: home shard, except
-// forward_here() and the per-shard links, which belong to each shard.
+// it notes (a wanted start, a changed list, a lost link) and wakes it. What serves the calls beside
+// that first instance is Members'. Thread: home shard, except forward_here(), the breaker and the
+// per-shard views, which belong to each shard.
 #pragma once
 
 #include <array>
@@ -16,12 +17,33 @@
 #include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
 #include "runtime/waiter.hpp"
+#include "upstream/breaker.hpp"
 #include "upstream/link.hpp"
+#include "upstream/members.hpp"
+#include "upstream/memory.hpp"
+#include "upstream/opener.hpp"
 #include "upstream/server.hpp"
 
 namespace mcpx::upstream {
 
-using LinkResult = Result<std::shared_ptr<Link>>;
+// How long one call may take.
+struct Terms {
+  TimePoint deadline;
+  Milliseconds timeout;  // progress moves the deadline to this long from then,
+  TimePoint latest;      // never past this
+};
+
+// What a call came to, and in whose vocabulary.
+struct Answered {
+  Answered() = default;
+  explicit Answered(Reply reply_in, mcp::Revision from_in = mcp::kLatestModern)
+      : reply(std::move(reply_in)), from(from_in) {}
+  Reply reply = Error();
+  mcp::Revision from = mcp::kLatestModern;
+};
+
+// The owner of a legacy session's instance.
+std::string session_owner(std::string_view session);
 
 class Lifecycle {
  public:
@@ -33,12 +55,11 @@ class Lifecycle {
   Task<Result<void>> refresh();
   Status status() const;
   Task<void> stop(TimePoint deadline);
-  Task<call::Outcome> forward_at_home(const call::Call& call, TimePoint deadline,
-                                      std::uint64_t ticket);
   void cancel(std::uint64_t ticket, const std::string& reason);
+  void end_session(const std::string& owner) { members_.end_owner(owner); }
 
   // --- the caller's shard
-  Task<call::Outcome> forward_here(const call::Call& call, TimePoint deadline);
+  Task<Answered> forward(const call::Call& call);
 
   runtime::Shard& home;
   const config::Server& config;
@@ -47,49 +68,81 @@ class Lifecycle {
   std::function<void(mcp::ListKind, bool)> on_catalogue;
   std::function<void()> on_state;
   std::atomic<std::size_t> in_flight{0};
-  std::atomic<std::uint64_t> last_ticket{0};
 
  private:
   template <class T>
   using Waiting = std::vector<std::shared_ptr<runtime::OneShot<T>>>;
 
+  // What a shard needs to know of the server; swapped by post.
+  struct View {
+    std::shared_ptr<Link> link;
+    std::shared_ptr<const Catalogue> offers;
+    std::shared_ptr<const Error> tripped;  // why the breaker opened
+  };
+
   Task<void> run();
+  Task<void> recall();
   Task<void> attempt();
-  Task<LinkResult> open_link();
-  Task<LinkResult> open_once(std::optional<mcp::Era> known_era, TimePoint deadline);
   Task<void> serve();
   Task<void> read_lists();
   Task<void> rest();
   Task<void> drop_link(Milliseconds grace);
+  LinkEvents events();
   void failed(Error error);
   void lost(const Error& error);
   void list_changed(mcp::ListKind kind);
   void publish(std::shared_ptr<const Catalogue> fresh, const std::vector<mcp::ListKind>& kinds);
-  void share_link(std::shared_ptr<Link> link);
+  void update_views(std::function<void(View&)> update);
   void settle_waiting(const LinkResult& result);
   void settle_refresh(const Result<void>& result);
   void set_state(State state);
   void note(TimePoint when);
   bool idle_too_long() const;
 
+  Terms terms_of(const call::Call& call) const;
+  Task<Answered> forward_once(const call::Call& call, const Terms& terms);
+  Task<Answered> forward_at_home(const call::Call& call, const Terms& terms);
+  Task<Answered> forward_at_home_body(const call::Call& call, const Terms& terms,
+                                      std::uint64_t ticket);
+  Task<Answered> forward_over_first(const call::Call& call, const Terms& terms,
+                                    runtime::CancelSource& cancelled);
+  Task<Answered> forward_over_member(const call::Call& call, const Terms& terms, std::string owner,
+                                     runtime::CancelSource& cancelled);
+  Task<Answered> forward_here(const call::Call& call, const Terms& terms);
+  bool worth_repeating(const call::Call& call, const Error& error) const;
+  void judge(Breaker::Verdict verdict, const Reply& reply);
+  void tripped(const Error& cause);
+  void untripped();
+  void well();
+  Error refusal() const;
+  const View& view() const { return views_[runtime::Shard::current().index()]; }
+
   State state_ = State::idle;
   bool wanted_ = false, stopping_ = false, running_ = false;
+  bool leases_ = false;  // it has asked something on behalf of a call: one instance for each
   std::optional<Error> error_;
   bool lists_read_ = false;    // since the link was opened
   bool start_failed_ = false;  // the last failure was a start, not a crash in service
   std::size_t starts_ = 0, failures_ = 0, failures_in_row_ = 0;
   TimePoint retry_at_{};
   TimePoint last_used_ = Clock::now();
-  std::optional<mcp::Era> era_;
   TimePoint ready_since_{};
-  std::shared_ptr<Link> link_, opening_;
-  std::vector<std::shared_ptr<Link>> shared_;  // by shard index; each read and written only there
+  std::shared_ptr<Link> link_;
+  std::size_t first_calls_ = 0;  // in flight over link_
+  std::vector<View> views_;      // by shard index; each read and written only there
   std::array<bool, mcp::kListKinds> dirty_{}, announced_{};
   TimePoint relist_at_ = kNever;
   std::vector<std::string> last_stderr_;
+  std::vector<std::string> remarks_;  // of the link
   Waiting<LinkResult> waiting_;
   Waiting<Result<void>> refreshing_;
   std::unordered_map<std::uint64_t, runtime::CancelSource*> tickets_;
+  std::atomic<std::uint64_t> last_ticket_{0};
+  bool from_store_ = false;  // the catalogue is an earlier daemon's
+  Memory memory_;
+  Breaker breaker_;
+  Opener opener_;
+  Members members_;
   runtime::Waiter event_;
   runtime::Watchdog alarm_;
   runtime::TaskGroup tasks_;

@@ -108,6 +108,17 @@ Task<Result<List>> read_list(Link& link, mcp::ListKind kind, std::vector<std::st
 
 }  // namespace
 
+bool Catalogue::repeatable(std::string_view tool) const {
+  const auto& tools = list(mcp::ListKind::tools).items;
+  const auto found = std::find_if(tools.begin(), tools.end(),
+                                  [tool](const Item& item) { return item.id == tool; });
+  if (found == tools.end()) return false;
+  const auto says = [&](std::string_view hint) {
+    return json::find(found->definition, "annotations", hint) == "true";
+  };
+  return says("readOnlyHint") || says("idempotentHint");
+}
+
 Task<Result<std::shared_ptr<const Catalogue>>> read_catalogue(
     Link& link, const std::vector<mcp::ListKind>& kinds, std::shared_ptr<const Catalogue> before,
     Milliseconds timeout) {

@@ -39,6 +39,22 @@ class InFlight {
   std::size_t now_;
 };
 
+// What a caller gets for the reply to its call, or for the lack of one.
+call::Outcome outcome_of(Answered answered, const std::string& server) {
+  Reply& reply = answered.reply;
+  if (!reply) {
+    const bool by_caller = reply.error().code == "request.cancelled";
+    const int code = by_caller ? mcp::kRequestCancelled : mcp::kUpstreamFailure;
+    return call::Outcome::of_failure(code, reply.error(), server);
+  }
+  call::Outcome outcome;
+  outcome.from = answered.from;
+  outcome.result = reply->result;
+  outcome.error = reply->error;
+  outcome.text = std::move(reply->text);
+  return outcome;
+}
+
 }  // namespace
 
 std::string_view text(State state) {
@@ -98,22 +114,13 @@ Task<call::Outcome> Server::call(const call::Call& call) {
                       "wait, or raise limits.calls_per_server");
     co_return call::Outcome::of_failure(mcp::kUpstreamFailure, error, impl.config.name);
   }
-  const TimePoint deadline =
-      call.deadline == kNever ? Clock::now() + impl.config.call_timeout : call.deadline;
-  if (impl.config.is_http()) co_return co_await impl.forward_here(call, deadline);
+  Answered answered = co_await impl.forward(call);
+  co_return outcome_of(std::move(answered), impl.config.name);
+}
 
-  const std::uint64_t ticket = ++impl.last_ticket;
-  runtime::CancelSource::Subscription subscription;
-  if (call.caller.cancel) {
-    subscription = call.caller.cancel->subscribe([&impl, ticket](const std::string& reason) {
-      impl.home.post([&impl, ticket, reason] { impl.cancel(ticket, reason); });
-    });
-  }
-  const std::function<Task<call::Outcome>()> at_home = [&impl, &call, deadline, ticket] {
-    return impl.forward_at_home(call, deadline, ticket);
-  };
-  call::Outcome outcome = co_await runtime::run_on<call::Outcome>(impl.home, at_home);
-  co_return outcome;
+void Server::end_session(const std::string& session) {
+  Impl* impl = impl_.get();
+  impl->home.post([impl, owner = session_owner(session)] { impl->end_session(owner); });
 }
 
 Task<Result<void>> Server::refresh() {

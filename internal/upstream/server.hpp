@@ -45,8 +45,11 @@ struct Status {
   State state = State::idle;
   std::string transport;  // "stdio" or "http"
   std::optional<mcp::Revision> revision;
-  std::string server_info;   // raw object, or empty
-  std::size_t children = 0;  // processes of ours that run for it
+  std::string server_info;    // raw object, or empty
+  std::size_t children = 0;   // processes of ours that run for it
+  std::size_t instances = 0;  // open sessions with it, the first one included
+  bool breaker_open = false;
+  bool from_store = false;  // what is listed is what an earlier daemon read
   std::size_t in_flight = 0;
   std::size_t starts = 0, failures = 0;
   std::size_t tools = 0, prompts = 0, resources = 0, resource_templates = 0;
@@ -56,6 +59,8 @@ struct Status {
   std::int64_t retry_in_ms = 0;  // while failed
 };
 
+class StartGate;
+
 struct Environment {        // what every server is given; outlives it
   std::string supervisor;   // path of mcpx-supervise
   std::string client_info;  // raw Implementation object: mcpx itself
@@ -64,6 +69,7 @@ struct Environment {        // what every server is given; outlives it
   std::vector<std::string> path_extra;  // appended to every child's PATH
   config::Limits limits;
   store::Store* store = nullptr;  // what is remembered across restarts; may be null
+  StartGate* starts = nullptr;    // may be null: then nothing limits them
 };
 
 class Server {
@@ -80,6 +86,9 @@ class Server {
   // Forwards one call and answers it exactly once: by the upstream, at the deadline, when the
   // caller cancels, or when the server fails. Any shard.
   Task<call::Outcome> call(const call::Call& call);
+
+  // The session is over: with `scope: session` its instance ends. Any shard.
+  void end_session(const std::string& session);
 
   // Starts the server in the background if it is not running. Home shard.
   void start();

@@ -1,0 +1,215 @@
+#include "upstream/members.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "log/log.hpp"
+
+namespace mcpx::upstream {
+namespace {
+
+// Where idle_stop is not set, an instance nobody calls is still not kept for ever.
+constexpr Milliseconds kIdle{300'000};
+
+Error stopped_error() {
+  return Error("upstream.stopped", "the daemon is stopping");
+}
+
+}  // namespace
+
+Members::Members(runtime::Shard& home, const config::Server& config, Opener& opener,
+                 LinkEvents events)
+    : home_(home),
+      config_(config),
+      opener_(opener),
+      events_(std::move(events)),
+      idle_alarm_(home, [this] { prune(); }),
+      tasks_(home) {}
+
+Task<Result<Members::Loan>> Members::borrow(std::string owner, TimePoint deadline,
+                                            runtime::CancelSource* cancel) {
+  MemberPtr mine;  // the one this call waits for
+  while (true) {
+    if (stopping_) {
+      if (mine) --mine->calls;
+      co_return stopped_error();
+    }
+    if (mine && mine->failed) co_return mine->error;
+    if (mine && mine->link) co_return Loan(*this, std::move(mine));
+    if (!mine) {
+      mine = find(owner);
+      if (!mine && make_room()) mine = add(owner);
+      if (mine) {
+        ++mine->calls;
+        continue;
+      }
+    }
+    Result<void> waited = co_await wait_for_change(deadline, cancel);
+    if (waited) continue;
+    if (mine && --mine->calls == 0) note_idle();
+    co_return waited.error();
+  }
+}
+
+// An instance that is there, or about to be: the session's, or one that nobody uses.
+Members::MemberPtr Members::find(const std::string& owner) const {
+  const auto found = std::find_if(members_.begin(), members_.end(), [&](const MemberPtr& member) {
+    if (member->ending || member->failed || member->owner != owner) return false;
+    return !owner.empty() || (member->calls == 0 && member->link);
+  });
+  return found == members_.end() ? nullptr : *found;
+}
+
+// One place is the first instance's.
+bool Members::make_room() {
+  if (members_.size() + 1 < config_.instances_max) return true;
+  MemberPtr oldest;
+  for (const MemberPtr& member : members_) {
+    if (member->ending || member->calls != 0 || !member->link) continue;
+    if (!oldest || member->last_used < oldest->last_used) oldest = member;
+  }
+  if (oldest) {
+    log::info("server {}: all {} instances are taken; the one idle longest makes room",
+              config_.name, config_.instances_max);
+    oldest->ending = true;
+    tasks_.spawn("end instance", end(oldest));
+  }
+  return false;  // room is there once it has ended
+}
+
+Members::MemberPtr Members::add(const std::string& owner) {
+  auto member = std::make_shared<Member>();
+  member->owner = owner;
+  member->last_used = Clock::now();
+  members_.push_back(member);
+  tasks_.spawn("open instance", open(member));
+  return member;
+}
+
+Task<void> Members::open(MemberPtr member) {
+  LinkEvents events = events_;
+  std::weak_ptr<Member> weak = member;
+  events.lost = [this, weak](const Error&) { lost(weak); };
+  LinkResult opened = co_await opener_.open(std::move(events));
+  if (opened) {
+    member->link = *opened;
+    member->last_used = Clock::now();
+  } else {
+    log::warning("server {}: another instance did not start: {}", config_.name,
+                 opened.error().message);
+    member->error = opened.error();
+    member->failed = true;
+    std::erase(members_, member);
+  }
+  changed();
+  if (member->ending) {
+    co_await end(member);
+  } else {
+    note_idle();
+  }
+}
+
+Task<void> Members::end(MemberPtr member) {
+  std::shared_ptr<Link> link = member->link;
+  if (link) co_await link->stop(config_.stop_grace);
+  std::erase(members_, member);
+  changed();
+}
+
+// Its calls were answered by the link; the next call of its session gets another one.
+void Members::lost(const std::weak_ptr<Member>& weak) {
+  const MemberPtr member = weak.lock();
+  if (!member || member->ending || stopping_) return;
+  member->ending = true;
+  tasks_.spawn("end instance", end(member));
+}
+
+void Members::give_back(Member& member) {
+  --member.calls;
+  member.last_used = Clock::now();
+  note_idle();
+  changed();
+}
+
+void Members::end_owner(const std::string& owner) {
+  const MemberPtr member = owner.empty() ? nullptr : find(owner);
+  if (!member) return;
+  member->ending = true;
+  if (member->link) tasks_.spawn("end instance", end(member));  // else open() ends it
+}
+
+Task<Result<void>> Members::wait_for_change(TimePoint deadline, runtime::CancelSource* cancel) {
+  auto waiting = std::make_shared<runtime::OneShot<Result<void>>>();
+  waiting_.push_back(waiting);
+  runtime::CancelSource::Subscription cancelled;
+  if (cancel) {
+    cancelled = cancel->subscribe([waiting](const std::string&) {
+      waiting->set(Error("request.cancelled", "the caller cancelled the request"));
+    });
+  }
+  runtime::Watchdog patience(home_, [this, waiting] {
+    waiting->set(Error("upstream.pool_full",
+                       fmt::format("server {}: no instance became free in time; it has {} of {}",
+                                   config_.name, members_.size() + 1, config_.instances_max),
+                       "raise instances.max for this server, or call again later"));
+  });
+  if (deadline != kNever) patience.set(deadline);
+  Result<void> result = co_await waiting->wait();
+  std::erase(waiting_, waiting);
+  co_return result;
+}
+
+void Members::changed() {
+  for (const auto& waiting : std::exchange(waiting_, {}))
+    waiting->set(Result<void>());
+}
+
+// --- Idle instances
+
+void Members::note_idle() {
+  const TimePoint when = Clock::now() + config_.idle_stop.value_or(kIdle);
+  if (idle_alarm_.deadline() == kNever) idle_alarm_.set(when);
+}
+
+void Members::prune() {
+  const Milliseconds idle = config_.idle_stop.value_or(kIdle);
+  TimePoint next = kNever;
+  for (const MemberPtr& member : members_) {
+    if (member->ending || member->calls != 0 || !member->link) continue;
+    if (member->last_used + idle <= Clock::now()) {
+      member->ending = true;
+      tasks_.spawn("end instance", end(member));
+    } else {
+      next = std::min(next, member->last_used + idle);
+    }
+  }
+  if (next != kNever) idle_alarm_.set(next);
+}
+
+std::size_t Members::children() const {
+  std::size_t count = 0;
+  for (const MemberPtr& member : members_)
+    count += member->link ? member->link->children() : 0;
+  return count;
+}
+
+void Members::hurry() {
+  stopping_ = true;
+  for (const MemberPtr& member : members_) {
+    if (member->link) member->link->hurry();
+  }
+  changed();
+}
+
+Task<void> Members::stop() {
+  hurry();
+  const std::vector<MemberPtr> ending = members_;
+  for (const MemberPtr& member : ending) {
+    if (std::exchange(member->ending, true) || !member->link) continue;  // open() ends it
+    tasks_.spawn("end instance", end(member));
+  }
+  co_await tasks_.join();
+}
+
+}  // namespace mcpx::upstream

@@ -1,0 +1,95 @@
+// Members: the instances of one server besides its first: one per session (`scope: session`), or
+// one per concurrent call, for a stdio server that asks questions and cannot say for which call
+// (leases).
+//
+// The first instance reads the lists and belongs to the Lifecycle; these serve calls alone.
+// Together they are never more than instances.max: a new one takes the place of the one idle
+// longest, else it waits. Thread: home shard.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/one_shot.hpp"
+#include "runtime/task_group.hpp"
+#include "runtime/timer.hpp"
+#include "upstream/opener.hpp"
+
+namespace mcpx::upstream {
+
+class Members {
+ private:
+  struct Member {
+    std::string owner;           // the session it belongs to; empty: to whoever calls
+    std::shared_ptr<Link> link;  // null until it is open
+    std::size_t calls = 0;       // that hold it, or wait for it to open
+    TimePoint last_used{};
+    bool ending = false;
+    Error error;  // why it did not open
+    bool failed = false;
+  };
+  using MemberPtr = std::shared_ptr<Member>;
+
+ public:
+  // A member in use; given back when destroyed.
+  class Loan {
+   public:
+    Loan(Members& members, MemberPtr member) : members_(&members), member_(std::move(member)) {}
+    Loan(Loan&& other) noexcept
+        : members_(other.members_), member_(std::exchange(other.member_, nullptr)) {}
+    Loan& operator=(Loan&& other) noexcept {
+      std::swap(members_, other.members_);
+      std::swap(member_, other.member_);
+      return *this;
+    }
+    ~Loan() {
+      if (member_) members_->give_back(*member_);
+    }
+    const std::shared_ptr<Link>& link() const { return member_->link; }
+
+   private:
+    Members* members_;
+    MemberPtr member_;
+  };
+
+  // `events` are those of a link, without `lost`, which Members handles itself.
+  Members(runtime::Shard& home, const config::Server& config, Opener& opener, LinkEvents events);
+
+  // The session's own instance, which its calls share; or, without an owner, one for this call
+  // alone. Errors: those of a start; upstream.pool_full; request.cancelled.
+  Task<Result<Loan>> borrow(std::string owner, TimePoint deadline, runtime::CancelSource* cancel);
+  void end_owner(const std::string& owner);  // the session is over
+
+  std::size_t size() const { return members_.size(); }
+  std::size_t children() const;
+  void hurry();
+  Task<void> stop();
+
+ private:
+  MemberPtr find(const std::string& owner) const;
+  MemberPtr add(const std::string& owner);
+  bool make_room();
+  Task<void> open(MemberPtr member);
+  Task<void> end(MemberPtr member);
+  Task<Result<void>> wait_for_change(TimePoint deadline, runtime::CancelSource* cancel);
+  void give_back(Member& member);
+  void lost(const std::weak_ptr<Member>& member);
+  void changed();
+  void prune();
+  void note_idle();
+
+  runtime::Shard& home_;
+  const config::Server& config_;
+  Opener& opener_;
+  LinkEvents events_;
+  std::vector<MemberPtr> members_;
+  std::vector<std::shared_ptr<runtime::OneShot<Result<void>>>> waiting_;
+  runtime::Watchdog idle_alarm_;
+  runtime::TaskGroup tasks_;
+  bool stopping_ = false;
+};
+
+}  // namespace mcpx::upstream
