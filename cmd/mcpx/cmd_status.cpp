@@ -83,6 +83,7 @@ void print_server(const bj::object& server, const Style& style) {
        fmt::format("{} tools, {} prompts, {} resources, {} templates", number_of(server, "tools"),
                    number_of(server, "prompts"), number_of(server, "resources"),
                    number_of(server, "resource_templates")));
+  line("instances", fmt::format("{}", number_of(server, "instances")));
   line("children", fmt::format("{}", number_of(server, "children")));
   line("in flight", fmt::format("{}", number_of(server, "in_flight")));
   line("starts",

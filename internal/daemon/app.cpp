@@ -264,7 +264,7 @@ class App {
   int status_ = 0;
   std::vector<std::unique_ptr<runtime::Shard>> shards_;  // before, so after, everything on them
   std::vector<runtime::Shard*> pointers_;
-  upstream::StartGate starts_{*pointers_.front(), config_.starts_at_once};
+  upstream::StartGate starts_{*shards_.front(), config_.starts_at_once};
   std::vector<std::unique_ptr<upstream::Server>> servers_;
   std::vector<upstream::Server*> server_pointers_;
   std::unique_ptr<registry::Registry> registry_;

@@ -100,6 +100,7 @@ Task<call::Outcome> Server::call(const call::Call& call) {
                                      mcp::kLatestLegacy);
 }
 
+void Server::end_session(const std::string&) {}
 void Server::start() {}
 Task<Result<void>> Server::refresh() {
   co_return Result<void>();
