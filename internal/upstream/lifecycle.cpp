@@ -175,9 +175,10 @@ Task<void> Lifecycle::read_lists() {
     error_.reset();
     well();
     if (state_ != State::ready) ready_since_ = Clock::now();
-    if (std::exchange(from_store_, false) || differs(catalogue, **read)) {
+    if (differs(catalogue, **read)) {
       tasks_.spawn("keep catalogue", memory_.keep_catalogue(*read));
     }
+    from_store_ = false;
     publish(*read, kinds);
     set_state(State::ready);
     settle_refresh(Result<void>());
