@@ -67,8 +67,8 @@ Task<void> sessions_body(runtime::Shard& shard) {
   Server server(shard, counting.config, counting.environment);
   std::string seen;
   for (const char* session : {"a", "a", "b", "a", "b", ""}) {
-    seen += co_await count(counting, server, session);
-    seen += ' ';
+    const std::string now = co_await count(counting, server, session);
+    seen += now + ' ';
   }
   REQUIRE(seen == "1 2 1 3 2 1 ");
   Status status = co_await until(shard, server, is_ready);
@@ -94,8 +94,8 @@ Task<void> shared_body(runtime::Shard& shard) {
   Server server(shard, counting.config, counting.environment);
   std::string seen;
   for (const char* session : {"a", "b", "a"}) {
-    seen += co_await count(counting, server, session);
-    seen += ' ';
+    const std::string now = co_await count(counting, server, session);
+    seen += now + ' ';
   }
   REQUIRE(seen == "1 2 3 ");
   co_await end(server);
