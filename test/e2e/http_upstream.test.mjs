@@ -3,20 +3,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { Daemon } from './lib/daemon.mjs';
+import { call, pair, text, TOOL } from './lib/pair.mjs';
 import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
 import { modern, Session } from './lib/speak.mjs';
-
-const TOOL = { name: 'x', inputSchema: { type: 'object' } };
-const text = (answer) => answer.message?.result?.content?.[0]?.text;
-const call = (daemon, args = {}, options = {}) =>
-  modern(daemon.url, 'tools/call', { name: 'x', arguments: args }, { endpoint: '/mcp/web', ...options });
-
-// A daemon with one server over HTTP, named web.
-async function pair(t, script = {}, server = {}, config = {}) {
-  const upstream = await ScriptedHttpServer.start(t, { tools: [TOOL], ...script });
-  const daemon = await Daemon.start(t, { servers: { web: { url: upstream.url, ...server } }, ...config });
-  return { upstream, daemon };
-}
 
 test('C31: over HTTP too, a cursor that repeats forever ends the list, and is reported', async (t) => {
   for (const era of ['legacy', 'modern']) {

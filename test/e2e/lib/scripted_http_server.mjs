@@ -18,8 +18,9 @@
 //   then             function of the Exchange, after the reply
 // Options: era 'legacy' (default) | 'modern' | 'http+sse' (2024-11-05: endpoint /sse); serverInfo,
 // capabilities, tools, prompts, resources, templates (lists of definitions); calls {tool: (args, exchange)
-// => result}, the default echoes the arguments; sse; sessions (default true; legacy); getStream (default
-// true: GET opens a stream, else 405); version (of the answer to initialize).
+// => result}, the default echoes the arguments; sse; sessions (default true; legacy); gone (exchange =>
+// reply to a session that is not known, default 404); getStream (default true: GET opens a stream, else
+// 405); version (of the answer to initialize).
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -46,8 +47,8 @@ export class ScriptedHttpServer {
     Object.assign(this, { era: 'legacy', sessions: true, getStream: true, sse: false, calls: {},
       serverInfo: { name: 'scripted-http', version: '1.2.3' }, ...options });
     this.path = options.path ?? (this.era === 'http+sse' ? '/sse' : '/mcp');
-    this.requests = [];      // everything that came: {method, target, headers, text, message, connection}
-    this.known = new Map();  // session id -> {stream}
+    this.requests = [];  // what came: {time, method, target, headers, text, message, connection}
+    this.known = new Map();    // session id -> {stream}
     this.streams = new Set();  // open GET and listen streams
   }
 
@@ -83,6 +84,7 @@ export class ScriptedHttpServer {
     try {
       if (request.text !== '') request.message = JSON.parse(request.text);
     } catch { /* the test will see it in `requests` */ }
+    request.time = Date.now();
     this.requests.push(request);
     const exchange = new Exchange(this, request);
     const found = this.#rules.find((r) => r.left > 0 && fits(r.key, request));
@@ -165,6 +167,7 @@ export class Exchange {
           { status: 400 });
       }
       if (!server.known.has(this.sessionId)) {
+        if (server.gone) return server.gone(this);
         return this.error({ code: -32001, message: 'Session not found' }, { status: 404 });
       }
     }

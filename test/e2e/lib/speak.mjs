@@ -1,8 +1,8 @@
 // MCP by hand over HTTP, both eras, for tests about what is on the wire.
 import assert from 'node:assert/strict';
-import http from 'node:http';
 
-import { events, request } from './http.mjs';
+import { request } from './http.mjs';
+import { openStream } from './streams.mjs';
 
 export const MODERN = '2026-07-28';
 export const LEGACY = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
@@ -96,27 +96,10 @@ export class Session {
   tools() { return this.list('tools/list', 'tools'); }
   prompts() { return this.list('prompts/list', 'prompts'); }
 
-  // The session's GET stream: {messages, close()}; messages are parsed as they arrive.
-  async stream() {
-    const messages = [];
-    const url = new URL(this.endpoint, this.base);
-    const headers = { ...this.headers({ 'content-type': null }), accept: 'text/event-stream' };
-    const outgoing = http.request(url, { method: 'GET', headers, agent: false });
-    const incoming = await new Promise((resolve, reject) => {
-      outgoing.on('response', resolve).on('error', reject).end();
-    });
-    assert.equal(incoming.statusCode, 200, 'GET stream');
-    let pending = '';
-    incoming.setEncoding('utf8').on('error', () => {}).on('data', (chunk) => {
-      pending += chunk;
-      for (let at; (at = pending.search(/\r?\n\r?\n/)) >= 0;) {
-        const block = pending.slice(0, at);
-        pending = pending.slice(at).replace(/^\r?\n\r?\n/, '');
-        for (const { data } of events(block)) if (data !== '') messages.push(JSON.parse(data));
-      }
-    });
-    return { messages, headers: incoming.headers,
-      methods: () => messages.map((m) => m.method), close: () => outgoing.destroy() };
+  // The session's GET stream, see streams.mjs.
+  stream() {
+    return openStream(this.base, { path: this.endpoint,
+      headers: { ...this.headers({ 'content-type': null }), accept: 'text/event-stream' } });
   }
 
   close() {
