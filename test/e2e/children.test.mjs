@@ -1,4 +1,4 @@
-// Cases C01-C08: child processes, seen from outside.
+// Cases C01-C08 and C23: child processes, seen from outside.
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import path from 'node:path';
@@ -174,3 +174,24 @@ test('C08: restarts leave descriptors, threads and memory flat', async (t) => {
   assert.deepEqual(daemon.children(), []);
   t.diagnostic(`${starts} starts; before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
 });
+
+for (const era of ['legacy', 'modern']) {
+  test(`C23: a call that is cancelled or timed out harms nothing (${era} server over stdio)`, async (t) => {
+    const dir = temporary(t);
+    const script = { era, tools: [{ name: 'x', inputSchema: { type: 'object' } }], silentFor: { 'tools/call': 2 } };
+    const daemon = await Daemon.start(t, { servers: { s: scripted(dir, 's', script, { call_timeout: '500ms' }) } },
+      { dir });
+    const session = await Session.open(daemon.url, { endpoint: '/mcp/s' });
+    const late = await session.call('tools/call', { name: 'x', arguments: {} });
+    assert.equal(late.message.error.data.code, 'upstream.timeout', late.text);
+    const cancelled = session.call('tools/call', { name: 'x', arguments: {} }, { id: 'c' });
+    cancelled.catch(() => {});
+    await eventually('the second call arrived', () => received(dir, 's', 'tools/call').length === 2);
+    await session.notify('notifications/cancelled', { requestId: 'c', reason: 'enough' });
+    await eventually('both were cancelled', () => received(dir, 's', 'notifications/cancelled').length === 2);
+    assert.deepEqual(received(dir, 's', 'notifications/cancelled').map((m) => m.params.requestId),
+      received(dir, 's', 'tools/call').map((m) => m.id));
+    assert.equal(text(await session.call('tools/call', { name: 'x', arguments: {} })), 'x:{}');
+    assert.equal(startsOf(dir, 's').length, 1, 'one process all along');
+  });
+}

@@ -8,6 +8,7 @@
 //   startup     {stderr: [lines], stderrBytes: n, stdout: [raw lines], exit: code, sleep: ms}
 //   silent      [methods never answered]
 //   silentOnce  [methods whose first request (over all starts, see `state`) is not answered]
+//   silentFor   {method: n}          of one process the first n such requests are not answered
 //   delay       {method: ms}
 //   exitOn      {method: code}       exits instead of answering
 //   exitAfter   {method: code}       answers, then exits
@@ -125,6 +126,7 @@ async function answer(request) {
   const { id, method, params } = request;
   if (script.silent?.includes(method)) return;
   if (script.silentOnce?.includes(method) && firstTime(method)) return;
+  if (script.silentFor?.[method] > 0) return void script.silentFor[method]--;
   if (script.delay?.[method]) await pause(script.delay[method]);
   if (script.exitOn && method in script.exitOn) process.exit(script.exitOn[method]);
   for (const line of script.noise?.[method] ?? []) say(line);
