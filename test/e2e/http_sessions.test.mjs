@@ -213,6 +213,24 @@ for (const era of ['legacy']) {
   });
 }
 
+for (const scope of ['shared', 'session']) {
+  test(`C22: over HTTP, clients of a counter with scope ${scope}`, async (t) => {
+    const counters = new Map();
+    const next = (args, { sessionId }) => {
+      counters.set(sessionId, (counters.get(sessionId) ?? 0) + 1);
+      return { content: [{ type: 'text', text: String(counters.get(sessionId)) }] };
+    };
+    const { daemon } = await pair(t, { tools: [{ name: 'next', inputSchema: { type: 'object' } }],
+      calls: { next } }, { scope });
+    const clients = [await Session.open(daemon.url), await Session.open(daemon.url)];
+    const seen = [];
+    for (const client of [...clients, ...clients]) {
+      seen.push(text(await client.call('tools/call', { name: 'web__next', arguments: {} })));
+    }
+    assert.deepEqual(seen, scope === 'shared' ? ['1', '2', '3', '4'] : ['1', '1', '2', '2']);
+  });
+}
+
 for (const era of ['legacy', 'modern']) {
   test(`C23: over HTTP, a call that is cancelled or timed out harms nothing (${era} server)`, async (t) => {
     const { upstream, daemon } = await pair(t, { era }, { call_timeout: '500ms' });
