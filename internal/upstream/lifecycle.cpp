@@ -14,6 +14,9 @@ namespace {
 
 // A burst of list_changed is read once, this long after its first.
 constexpr Milliseconds kDebounce{50};
+// A server that announces changes without end is read this often at most (case C40); still soon
+// enough for a change to reach a client within 800 ms (case C41).
+constexpr Milliseconds kRelistPause{500};
 // A server that was ready this long starts a new count of failures; one that crashes at once does
 // not.
 constexpr Milliseconds kProven{30'000};
@@ -166,6 +169,8 @@ Task<void> Lifecycle::read_lists() {
     if (asked || dirty_[static_cast<std::size_t>(kind)]) kinds.push_back(kind);
   }
   dirty_.fill(false);
+  const bool announced = std::find(announced_.begin(), announced_.end(), true) != announced_.end();
+  if (announced) relisted_at_ = Clock::now();
   std::shared_ptr<Link> link = link_;
   Result<std::shared_ptr<const Catalogue>> read =
       co_await read_catalogue(*link, kinds, catalogue, config.list_timeout);
@@ -270,7 +275,7 @@ void Lifecycle::list_changed(mcp::ListKind kind) {
   const auto at = static_cast<std::size_t>(kind);
   announced_[at] = true;
   if (std::find(dirty_.begin(), dirty_.end(), true) == dirty_.end() || relist_at_ == kNever) {
-    relist_at_ = Clock::now() + kDebounce;
+    relist_at_ = std::max(Clock::now() + kDebounce, relisted_at_ + kRelistPause);
   }
   dirty_[at] = true;
   event_.wake();

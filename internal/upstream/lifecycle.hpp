@@ -131,7 +131,7 @@ class Lifecycle {
   std::size_t first_calls_ = 0;  // in flight over link_
   std::vector<View> views_;      // by shard index; each read and written only there
   std::array<bool, mcp::kListKinds> dirty_{}, announced_{};
-  TimePoint relist_at_ = kNever;
+  TimePoint relist_at_ = kNever, relisted_at_{};
   std::vector<std::string> last_stderr_;
   std::vector<std::string> remarks_;  // of the link
   Waiting<LinkResult> waiting_;

@@ -38,6 +38,7 @@ Task<Result<Members::Loan>> Members::borrow(std::string owner, TimePoint deadlin
     if (mine && mine->failed) co_return mine->error;
     if (mine && mine->link) co_return Loan(*this, std::move(mine));
     if (!mine) {
+      end_dead();
       mine = find(owner);
       if (!mine && make_room()) mine = add(owner);
       if (mine) {
@@ -59,6 +60,15 @@ Members::MemberPtr Members::find(const std::string& owner) const {
     return !owner.empty() || (member->calls == 0 && member->link);
   });
   return found == members_.end() ? nullptr : *found;
+}
+
+// A server over HTTP that forgot its session says so only to a call.
+void Members::end_dead() {
+  for (const MemberPtr& member : std::vector<MemberPtr>(members_)) {
+    if (member->ending || !member->link || member->link->alive()) continue;
+    member->ending = true;
+    tasks_.spawn("end instance", end(member));
+  }
 }
 
 // One place is the first instance's.

@@ -70,6 +70,7 @@ class Members {
 
  private:
   MemberPtr find(const std::string& owner) const;
+  void end_dead();
   MemberPtr add(const std::string& owner);
   bool make_room();
   Task<void> open(MemberPtr member);
