@@ -26,14 +26,15 @@ std::string Proxy::name() const {
 }
 
 Error proxy_refusal(const Proxy& proxy, std::string_view authority, unsigned status) {
-  const std::string_view phrase = http1::reason_phrase(status);
-  const std::string what =
-      fmt::format("proxy {} to {}: it answered {} {}", proxy.name(), authority, status, phrase);
-  if (status != 407) return Error("http.proxy", what, kCheck);
-  if (proxy.authorization.empty()) {
-    return Error("http.proxy", what, "write the proxy as http://user:password@host:port");
-  }
-  return Error("http.proxy", what, "check the user name and password of the proxy");
+  if (status != 407)
+    return tunnel_error(proxy, authority, fmt::format("it answered HTTP {}", status));
+  const bool known = !proxy.authorization.empty();
+  return Error("http.proxy",
+               fmt::format("proxy {} to {}: it answered HTTP 407, {}", proxy.name(), authority,
+                           known ? "so it does not accept the password"
+                                 : "so it wants a user name and password"),
+               known ? "check the user name and password in the proxy's address"
+                     : "write the proxy as http://user:password@host:port");
 }
 
 Task<Result<void>> open_tunnel(net::ByteStream& stream, const Proxy& proxy, std::string authority,

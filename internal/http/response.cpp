@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "http/wire.hpp"
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 8 * 1024;
 constexpr std::size_t kLargestBuffer = 64 * 1024;
+constexpr std::size_t kPiece = 16 * 1024;  // unpacked at once
 
 }  // namespace
 
@@ -57,6 +59,10 @@ Task<Result<void>> ClientResponse::start(const Request& request) {
     broken_ = true;
     co_return proxy_refusal(*pool_->forwarder(), pool_->host(), 407);
   }
+  coding_ = http1::content_coding(head().fields);
+  const bool packed =
+      coding_ == http1::ContentCoding::gzip || coding_ == http1::ContentCoding::deflate;
+  if (packed) inflater_ = std::make_unique<http1::Inflater>(coding_);
   co_return Result<void>();
 }
 
@@ -136,6 +142,7 @@ Error ClientResponse::explain(const Error& error) const {
 
 Task<Result<PaddedBuffer>> ClientResponse::body() {
   if (method_ == "HEAD") co_return PaddedBuffer();
+  if (coding_ != http1::ContentCoding::identity) co_return co_await decoded_body();
   while (!wire_->decoder.done()) {
     if (broken_) co_return Error("http.closed", "the connection ended within the answer");
     Result<Input> input = co_await pull();
@@ -144,11 +151,83 @@ Task<Result<PaddedBuffer>> ClientResponse::body() {
   co_return wire_->decoder.take_body();
 }
 
+Task<Result<PaddedBuffer>> ClientResponse::decoded_body() {
+  PaddedBuffer body;
+  while (true) {
+    const bool last = wire_->decoder.done();
+    Result<void> unpacked = unpack(body);
+    if (!unpacked) {
+      broken_ = true;
+      co_return unpacked.error();
+    }
+    if (last) break;
+    if (broken_) co_return Error("http.closed", "the connection ended within the answer");
+    Result<Input> input = co_await pull();
+    if (!input) co_return input.error();
+  }
+  const Result<void> whole = check_coding();
+  if (!whole) co_return whole.error();
+  co_return body;
+}
+
+Result<void> ClientResponse::unpack(PaddedBuffer& out) {
+  if (const Result<void> fed = feed_inflater(); !fed) return fed.error();
+  if (!inflater_) return {};
+  const std::size_t limit = pool_->options().limits.body_bytes;
+  std::array<char, kPiece> piece;
+  while (const std::size_t bytes = inflater_->take(piece)) {
+    if (out.size() + bytes > limit) {
+      return Error("http.too_large",
+                   fmt::format("the answer of {}, unpacked, is larger than {} bytes",
+                               wire_->stream->peer(), limit));
+    }
+    out.append(std::string_view(piece.data(), bytes));
+  }
+  return {};
+}
+
+Result<void> ClientResponse::feed_inflater() {
+  const PaddedBuffer arrived = wire_->decoder.take_body();
+  if (arrived.empty()) return {};
+  if (inflater_) {
+    inflater_->feed(arrived.view());
+    return {};
+  }
+  return Error("http.encoding",
+               fmt::format("the answer of {} comes in the content coding {:?}, which was not asked "
+                           "for and is not understood",
+                           wire_->stream->peer(), http1::content_coding_text(head().fields)),
+               "let the server, or the proxy before it, send bodies as they are, or in gzip");
+}
+
+Result<void> ClientResponse::check_coding() const {
+  if (!inflater_ || inflater_->complete()) return {};
+  const std::string_view what = inflater_->failed() ? "is not in the content coding it names"
+                                                    : "ends within its content coding";
+  return Error("http.bad_response",
+               fmt::format("the answer of {} {}, {}", wire_->stream->peer(), what,
+                           http1::content_coding_text(head().fields)),
+               "see what the server, or the proxy before it, does to its answers");
+}
+
+Result<bool> ClientResponse::feed_events() {
+  if (coding_ == http1::ContentCoding::identity) {
+    const PaddedBuffer arrived = wire_->decoder.take_body();
+    events_.feed(arrived.view());
+    return !arrived.empty();
+  }
+  if (const Result<void> fed = feed_inflater(); !fed) return fed.error();
+  if (!inflater_) return false;
+  std::array<char, kPiece> piece;
+  const std::size_t bytes = inflater_->take(piece);
+  events_.feed(std::string_view(piece.data(), bytes));
+  if (bytes == 0 && inflater_->failed()) return check_coding().error();
+  return bytes > 0;
+}
+
 Task<Result<std::optional<http1::SseEvent>>> ClientResponse::next_event(TimePoint deadline) {
   wire_->stream->read_deadline(deadline);
   while (true) {
-    const PaddedBuffer arrived = wire_->decoder.take_body();
-    if (!arrived.empty()) events_.feed(arrived.view());
     std::optional<http1::SseEvent> event = events_.next();
     if (event) co_return event;
     if (events_.overflowed()) {
@@ -157,8 +236,18 @@ Task<Result<std::optional<http1::SseEvent>>> ClientResponse::next_event(TimePoin
                       fmt::format("an event of {} is larger than {} bytes", wire_->stream->peer(),
                                   pool_->options().limits.body_bytes));
     }
+    const Result<bool> fed = feed_events();
+    if (!fed) {
+      broken_ = true;
+      co_return fed.error();
+    }
+    if (*fed) continue;
     if (closed_) co_return explain(Error("http.closed", "the answer was closed"));
-    if (wire_->decoder.done()) co_return std::optional<http1::SseEvent>();
+    if (wire_->decoder.done()) {
+      const Result<void> whole = check_coding();
+      if (!whole) co_return whole.error();
+      co_return std::optional<http1::SseEvent>();
+    }
     if (broken_) co_return Error("http.closed", "the connection ended within the answer");
     Result<Input> input = co_await pull();
     if (!input) co_return input.error();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "http/client.hpp"
+#include "http1/content_coding.hpp"
 #include "net/stream.hpp"
 #include "runtime/timer.hpp"
 
@@ -93,12 +94,21 @@ class ClientResponse final : public Response {
   Task<Result<void>> write(const Request& request);
   void append_forwarded_head(const Proxy& proxy, const Request& request, std::size_t length);
   Task<Result<Input>> pull();  // reads once and feeds the decoder
+  Task<Result<PaddedBuffer>> decoded_body();
+  // What arrived of the body, without its content coding, at the end of `out`.
+  Result<void> unpack(PaddedBuffer& out);
+  // The same for events_, a piece at a time; false when nothing was there.
+  Result<bool> feed_events();
+  Result<void> feed_inflater();
+  Result<void> check_coding() const;  // once the body is there: was it all of it?
   Error explain(const Error& error) const;
 
   std::shared_ptr<Pool> pool_;
   std::unique_ptr<Wire> wire_;
   runtime::CancelSource::Subscription subscription_;
   http1::SseParser events_;
+  http1::ContentCoding coding_ = http1::ContentCoding::identity;
+  std::unique_ptr<http1::Inflater> inflater_;  // for gzip and deflate
   std::string method_;
   ClientResponse* next_ = nullptr;
   ClientResponse* previous_ = nullptr;
