@@ -86,7 +86,8 @@ Task<Result<void>> ClientResponse::write(const Request& request) {
 // RFC 9112 section 3.2.2: to a proxy the whole URL.
 void ClientResponse::append_forwarded_head(const Proxy& proxy, const Request& request,
                                            std::size_t length) {
-  const std::string target = fmt::format("http://{}{}", pool_->host(), request.target);
+  const std::string_view path = request.target.empty() ? "/" : request.target;
+  const std::string target = fmt::format("http://{}{}", pool_->host(), path);
   std::vector<http1::Field> fields(request.fields.begin(), request.fields.end());
   if (!proxy.authorization.empty()) {
     fields.emplace_back("Proxy-Authorization", proxy.authorization);

@@ -214,6 +214,9 @@ Error tls_error(const std::string& host, unsigned long failure, const Verdict& v
           "net.tls", fmt::format("{}: the server refused the handshake ({})", what, reason),
           context.has_certificate ? "see the log of the server"
                                   : "it may demand a client certificate: set tls.cert and tls.key");
+    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+      return Error("net.tls", fmt::format("{}: the server does not speak HTTP/1.1", what),
+                   "let the server, or a proxy before it, offer HTTP/1.1 as well");
     case SSL_R_TLSV1_UNRECOGNIZED_NAME:
       return Error("net.tls", fmt::format("{}: the server does not know that name", what),
                    "check the host in url");

@@ -139,34 +139,36 @@ TEST_CASE("versions before TLS 1.2 are refused with a word on versions") {
   });
 }
 
-Task<void> alpn_body(runtime::Shard& shard, Pair& pair) {
-  static_cast<void>(shard);
+int choose_http11(SSL*, const unsigned char** out, unsigned char* size, const unsigned char* in,
+                  unsigned in_size, void*) {
+  static const unsigned char kOffer[] = "\x02h2\x08http/1.1";
+  const int outcome = SSL_select_next_proto(const_cast<unsigned char**>(out), size, kOffer,
+                                            sizeof(kOffer) - 1, in, in_size);
+  return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+int choose_nothing(SSL*, const unsigned char**, unsigned char*, const unsigned char*, unsigned,
+                   void*) {
+  return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+Task<void> alpn_body(runtime::Shard& shard, World& world) {
+  Pair pair;
+  co_await shake_hands(shard, pair, world.server.get(), world.client);
   const unsigned char* chosen = nullptr;
   unsigned size = 0;
   SSL_get0_alpn_selected(pair.server->engine().ssl(), &chosen, &size);
   REQUIRE(std::string(reinterpret_cast<const char*>(chosen), size) == "http/1.1");
   REQUIRE(SSL_version(pair.server->engine().ssl()) == TLS1_3_VERSION);
-  co_return;
-}
-
-int choose_http11(SSL*, const unsigned char** out, unsigned char* size, const unsigned char* in,
-                  unsigned in_size, void*) {
-  static const unsigned char kOffer[] = "\x02h2\x08http/1.1";
-  return SSL_select_next_proto(const_cast<unsigned char**>(out), size, kOffer, sizeof(kOffer) - 1,
-                               in, in_size) == OPENSSL_NPN_NEGOTIATED
-             ? SSL_TLSEXT_ERR_OK
-             : SSL_TLSEXT_ERR_ALERT_FATAL;
-}
-
-Task<void> alpn_world_body(runtime::Shard& shard, World& world) {
-  Pair pair;
-  co_await shake_hands(shard, pair, world.server.get(), world.client);
-  co_await alpn_body(shard, pair);
 }
 TEST_CASE("HTTP/1.1 is what is offered, so that no server answers in HTTP/2") {
   World world;
   SSL_CTX_set_alpn_select_cb(world.server.get(), choose_http11, nullptr);
-  test::on_shard([&](runtime::Shard& shard) { return alpn_world_body(shard, world); });
+  test::on_shard([&](runtime::Shard& shard) { return alpn_body(shard, world); });
+  SSL_CTX_set_alpn_select_cb(world.server.get(), choose_nothing, nullptr);
+  const Handshake c{"", "localhost", Wanted(), false, {"does not speak HTTP/1.1"}};
+  test::on_shard([&](runtime::Shard& shard) {
+    return handshake_body(shard, c, world.server.get(), world.client, "net.tls");
+  });
 }
 
 // ---- client certificates
