@@ -88,6 +88,9 @@ std::optional<std::string> find_string(Raw object, std::string_view key);
 std::optional<std::int64_t> as_integer(Raw value);  // an integer that fits; 1.0 counts as 1
 bool is_integer(Raw value);  // a number token without fraction, of any size: 7, 7.0, 70e-1, 1e400
 std::optional<bool> as_bool(Raw value);
+// Below, at or above 0 as `a` is less than, equal to or greater than `b`, exactly, whatever their
+// size; nullopt when one of them is no number.
+std::optional<int> compare_numbers(Raw a, Raw b);
 
 // --- Writing.
 

@@ -93,4 +93,23 @@ std::optional<std::int64_t> as_integer(Raw value) {
   return -out;
 }
 
+std::optional<int> compare_numbers(Raw a, Raw b) {
+  auto x = decimal(a), y = decimal(b);
+  if (!x || !y) return std::nullopt;
+  normalise(*x);
+  normalise(*y);
+  const auto sign = [](const Decimal& number) {
+    if (number.digits.empty()) return 0;
+    return number.negative ? -1 : 1;
+  };
+  if (sign(*x) != sign(*y) || x->digits.empty()) return sign(*x) - sign(*y);
+  // Without zeros at either end, the place of the first digit decides, then the digits from there.
+  const auto place = [](const Decimal& number) {
+    return number.exponent + static_cast<std::int64_t>(number.digits.size());
+  };
+  int larger = x->digits.compare(y->digits);
+  if (place(*x) != place(*y)) larger = place(*x) < place(*y) ? -1 : 1;
+  return x->negative ? -larger : larger;
+}
+
 }  // namespace mcpx::json

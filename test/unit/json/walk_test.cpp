@@ -241,5 +241,33 @@ TEST_CASE("may_mention never misses a member") {
   CHECK_FALSE(may_mention("{}", "uri"));
 }
 
+TEST_CASE("numbers compare exactly, however they are written") {
+  struct Row {
+    const char *a, *b;
+    int order;
+  };
+  const Row rows[] = {
+      {"1", "2", -1},         {"10", "9", 1},
+      {"1.0", "1", 0},        {"0.5", "0.50", 0},
+      {"-0", "0.0e7", 0},     {"-1", "0", -1},
+      {"-2", "-10", 1},       {"1e2", "100", 0},
+      {"12e-1", "1.21", -1},  {"9007199254740993", "9007199254740992", 1},
+      {"1e400", "2e400", -1}, {"1e400", "9e399", 1},
+      {"0.1", "0.09", 1},     {"100", "12", 1},
+  };
+  const auto sign = [](int value) { return (value > 0) - (value < 0); };
+  for (const Row& row : rows) {
+    CAPTURE(row.a, row.b);
+    REQUIRE(compare_numbers(row.a, row.b).has_value());
+    CHECK(sign(*compare_numbers(row.a, row.b)) == row.order);
+    CHECK(sign(*compare_numbers(row.b, row.a)) == -row.order);
+  }
+  for (const char* text : {"", "\"1\"", "null", "[1]"}) {
+    CAPTURE(text);
+    CHECK_FALSE(compare_numbers(text, "1").has_value());
+    CHECK_FALSE(compare_numbers("1", text).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace mcpx::json
