@@ -1,12 +1,10 @@
 #include "upstream/hop.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
 #include "mcp/probe.hpp"
 #include "rpc/message.hpp"
+#include "upstream/relay.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -14,15 +12,6 @@ namespace {
 using mcp::Era;
 
 constexpr std::string_view kEmptyObject = "{}";
-
-// Least severe first (RFC 5424, as the specification's LoggingLevel lists them).
-constexpr std::array<std::string_view, 8> kLogLevels = {"debug", "info",     "notice", "warning",
-                                                        "error", "critical", "alert",  "emergency"};
-
-std::size_t severity(std::string_view level) {
-  const auto at = std::find(kLogLevels.begin(), kLogLevels.end(), level);
-  return static_cast<std::size_t>(at - kLogLevels.begin());  // unknown: most severe
-}
 
 void set_or_remove_token(json::Splice& meta, std::string_view token) {
   if (token.empty()) {
@@ -86,34 +75,83 @@ json::Raw target_of(const call::Call& call) {
   return {};
 }
 
+// Where a member is added to an object that has one, as json::Splice would put it.
+const char* end_of_members(json::Raw object) {
+  return object.data() + object.find_last_not_of(" \t\r\n", object.size() - 2) + 1;
+}
+
+// What is done with the `_meta` of a call at a known place.
+enum class MetaEdit {
+  unknown,  // it has to be searched
+  keep,     // the caller's own says all there is to say, but for the token
+  add,      // the one that mcpx writes, token included
+  none      // there is none, and none is owed
+};
+
+MetaEdit meta_edit(const call::Call& call, const HopContext& context) {
+  const bool to_modern = mcp::era_of(context.to) == Era::modern;
+  const json::Raw meta = call.message->meta;
+  if (!meta.empty()) {
+    const bool same = to_modern ? call.caller.revision == context.to
+                                : mcp::era_of(call.caller.revision) == Era::legacy;
+    const bool has_members = end_of_members(meta) > meta.data() + 1;
+    const bool has_token = json::may_mention(meta, "progressToken");
+    return same && has_members && !has_token ? MetaEdit::keep : MetaEdit::unknown;
+  }
+  if (call.message->has_meta) return MetaEdit::unknown;
+  if (!to_modern) return context.progress_token.empty() ? MetaEdit::none : MetaEdit::add;
+  const bool plain = !context.plain_meta.empty() && call.caller.log_level.empty();
+  return plain ? MetaEdit::add : MetaEdit::unknown;
+}
+
+void append_meta(std::string& out, const HopContext& context) {
+  const bool to_modern = mcp::era_of(context.to) == Era::modern;
+  const std::string_view meta = to_modern ? context.plain_meta : kEmptyObject;
+  out.append(R"(,"_meta":)").append(meta.substr(0, meta.size() - 1));
+  if (!context.progress_token.empty()) {
+    out.append(to_modern ? R"(,"progressToken":)" : R"("progressToken":)");
+    out.append(context.progress_token);
+  }
+  out += '}';
+}
+
 // The call that most are: parsed, a name to replace, arguments that are an object, and a `_meta`
-// that can stay as it is or be added whole. Its edits are at known places, so nothing has to be
+// that gets a token at most, or is added whole. Its edits are at known places, so nothing has to be
 // searched; empty for any other.
 std::string plain_params(const call::Call& call, const HopContext& context) {
-  if (!call.message || !context.progress_token.empty()) return {};
-  const bool same_modern =
-      call.caller.revision == context.to && mcp::era_of(context.to) == Era::modern;
-  const bool own_meta = same_modern && !call.message->meta.empty();  // it says all there is to say
-  if (own_meta ? !call.caller.progress_token.empty() : call.message->has_meta) return {};
-  const bool add_meta = !own_meta && mcp::era_of(context.to) == Era::modern;
-  if (add_meta && (context.plain_meta.empty() || !call.caller.log_level.empty())) return {};
+  if (!call.message || !json::is_object(call.params)) return {};
   const json::Raw target = target_of(call);
-  if (target.empty() || !json::is_object(call.params)) return {};
+  if (target.empty()) return {};
   const json::Raw arguments = call.message->arguments;
   if (arguments.empty() ? call.method == mcp::Method::tools_call : !json::is_object(arguments)) {
     return {};
   }
+  const MetaEdit edit = meta_edit(call, context);
+  if (edit == MetaEdit::unknown) return {};
+
   std::string out;
-  out.reserve(call.params.size() + call.target_value.size() + context.plain_meta.size() + 16);
-  out.append(call.params.data(), target.data()).append(call.target_value);
-  out.append(target.data() + target.size(), call.params.data() + call.params.size());
-  if (add_meta) {
-    // Behind the last member, which there is, as json::Splice would put it.
-    const std::size_t last = out.find_last_not_of(" \t\r\n", out.size() - 2) + 1;
-    const std::string tail = out.substr(last);
-    out.resize(last);
-    out.append(R"(,"_meta":)").append(context.plain_meta).append(tail);
+  out.reserve(call.params.size() + call.target_value.size() + context.plain_meta.size() + 64);
+  const char* at = call.params.data();
+  const auto copy_to = [&out, &at](const char* end) {
+    out.append(at, end);
+    at = end;
+  };
+  const auto add_token = [&] {
+    if (edit != MetaEdit::keep || context.progress_token.empty()) return;
+    copy_to(end_of_members(call.message->meta));
+    out.append(R"(,"progressToken":)").append(context.progress_token);
+  };
+  const bool meta_first = call.message->meta.data() < target.data();
+  if (meta_first) add_token();
+  copy_to(target.data());
+  out += call.target_value;
+  at += target.size();
+  if (!meta_first) add_token();
+  if (edit == MetaEdit::add) {
+    copy_to(end_of_members(call.params));
+    append_meta(out, context);
   }
+  copy_to(call.params.data() + call.params.size());
   return out;
 }
 

@@ -15,13 +15,13 @@ Pending::Pending(runtime::Shard& shard, std::string server, OnTimeout on_timeout
       on_timeout_(std::move(on_timeout)),
       watchdog_(shard, [this] { sweep(); }) {}
 
-rpc::Number Pending::add(TimePoint deadline, const call::Call* call) {
+rpc::Number Pending::add(TimePoint deadline, Relay* relay) {
   const rpc::Number id = ++last_id_;
   auto entry = std::make_unique<Entry>();
   entry->deadline = deadline;
-  entry->call = call;
+  entry->relay = relay;
   entries_.emplace(id, std::move(entry));
-  if (call) ++calls_;
+  if (relay) ++calls_;
   if (deadline < watchdog_.deadline()) watchdog_.set(deadline);
   return id;
 }
@@ -31,30 +31,43 @@ Task<Reply> Pending::wait(rpc::Number id) {
   MCPX_CHECK(found != entries_.end());
   Entry& entry = *found->second;  // erased only below
   Reply reply = co_await entry.reply.wait();
-  if (entry.call) --calls_;
+  if (entry.relay) --calls_;
   entries_.erase(id);
   co_return reply;
 }
 
+// What was held back for the caller goes out before its answer does.
+bool Pending::settle(Entry& entry, Reply reply) {
+  if (entry.reply.is_set()) return false;
+  if (entry.relay) entry.relay->finish();
+  return entry.reply.set(std::move(reply));
+}
+
 bool Pending::answer(rpc::Number id, Reply reply) {
   const auto found = entries_.find(id);
-  return found != entries_.end() && found->second->reply.set(std::move(reply));
+  return found != entries_.end() && settle(*found->second, std::move(reply));
 }
 
 void Pending::answer_all(const Error& error) {
   for (auto& [id, entry] : entries_)
-    entry->reply.set(error);
+    settle(*entry, error);
 }
 
-const call::Call* Pending::call_of(rpc::Number id) const {
+// The watchdog may wake for the earlier deadline: sweep() looks at what is there then.
+void Pending::extend(rpc::Number id, TimePoint until) {
   const auto found = entries_.find(id);
-  return found == entries_.end() ? nullptr : found->second->call;
+  if (found != entries_.end()) found->second->deadline = std::max(found->second->deadline, until);
 }
 
-const call::Call* Pending::only_call() const {
+Relay* Pending::relay_of(rpc::Number id) const {
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? nullptr : found->second->relay;
+}
+
+Relay* Pending::only_relay() const {
   if (calls_ != 1) return nullptr;
   for (const auto& [id, entry] : entries_) {
-    if (entry->call) return entry->call;
+    if (entry->relay) return entry->relay;
   }
   return nullptr;
 }

@@ -13,12 +13,12 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "call/call.hpp"
 #include "rpc/message.hpp"
 #include "runtime/one_shot.hpp"
 #include "runtime/shard.hpp"
 #include "runtime/timer.hpp"
 #include "upstream/link.hpp"
+#include "upstream/relay.hpp"
 
 namespace mcpx::upstream {
 
@@ -30,25 +30,31 @@ class Pending {
 
   Pending(runtime::Shard& shard, std::string server, OnTimeout on_timeout);
 
-  // Registers a request; `call` (may be null) is who gets its progress and log messages.
-  rpc::Number add(TimePoint deadline, const call::Call* call);
+  // Registers a request; `relay` (may be null, outlives the wait) passes on what the server says
+  // of it meanwhile, and is finished before the answer.
+  rpc::Number add(TimePoint deadline, Relay* relay);
   // Waits for the answer of a registered request; awaited exactly once per add().
   Task<Reply> wait(rpc::Number id);
 
   bool answer(rpc::Number id, Reply reply);  // false: unknown, late or answered already
   void answer_all(const Error& error);
-  const call::Call* call_of(rpc::Number id) const;
-  // The only call in flight, or null when there is none or several: whom a message without an
-  // address may be for. Never a guess.
-  const call::Call* only_call() const;
+  // Gives a request at least until then.
+  void extend(rpc::Number id, TimePoint until);
+  // An id for a request whose answer nobody waits for.
+  rpc::Number unawaited_id() { return ++last_id_; }
+  Relay* relay_of(rpc::Number id) const;
+  // That of the only call in flight, or null when there is none or several: whom a message without
+  // an address may be for. Never a guess.
+  Relay* only_relay() const;
   std::size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
     TimePoint deadline;
-    const call::Call* call;
+    Relay* relay;
     runtime::OneShot<Reply> reply;
   };
+  static bool settle(Entry& entry, Reply reply);
   void sweep();
 
   std::string server_;  // its name, for messages

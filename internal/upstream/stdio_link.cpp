@@ -123,25 +123,40 @@ Task<Result<void>> StdioLink::notify(std::string_view method) {
 Task<Reply> StdioLink::forward(const Forward& forward) {
   const call::Call& call = forward.call;
   if (lost_) co_return *lost_;
-  const rpc::Number id = pending_.add(forward.deadline, &call);
+  ask_level(call.caller.log_level);
+  Relay relay(forward);
+  const rpc::Number id = pending_.add(forward.deadline, &relay);
   const std::string token = std::to_string(id);
   HopContext hop;
   hop.to = facts_.revision;
   hop.client_info = context_.environment.client_info;
   hop.plain_meta = plain_meta_;
-  if (call.caller.sink && !call.caller.progress_token.empty()) hop.progress_token = token;
+  hop.progress_token = token;
   std::string line;
   rpc::append_request(line, token, call.method_name, hop_params(call, hop));
   queue(std::move(line));
 
   runtime::CancelSource::Subscription cancelled;
   if (forward.cancel) {
-    cancelled = forward.cancel->subscribe([this, id](const std::string& reason) {
+    cancelled = forward.cancel->subscribe([this, id, &relay](const std::string& reason) {
+      relay.close();
       give_up(id, reason);
       pending_.answer(id, Error("request.cancelled", "the caller cancelled the request"));
     });
   }
   co_return co_await pending_.wait(id);
+}
+
+// A legacy server logs by the level of its session. Its answer is not waited for: the lines of a
+// pipe keep their order, and a server that refuses logs as it likes.
+void StdioLink::ask_level(std::string_view level) {
+  if (!logs_ || !asked_level_.lower_to(level)) return;
+  json::ObjectBuilder params;
+  params.string("level", level);
+  std::string line;
+  rpc::append_request(line, std::to_string(pending_.unawaited_id()), "logging/setLevel",
+                      params.take());
+  queue(std::move(line));
 }
 
 // Tells the server that an answer is no longer wanted; a late one is ignored.
@@ -270,29 +285,18 @@ void StdioLink::take_notification(const rpc::Message& message) {
   }
 }
 
-namespace {
-// Hands a notification to the caller, on the shard where its sink lives.
-void deliver(const call::Caller& caller, std::string json) {
-  if (!caller.sink || !caller.shard) return;
-  if (caller.shard->is_current()) return caller.sink->notify(std::move(json));
-  caller.shard->post(
-      [sink = caller.sink, text = std::move(json)]() mutable { sink->notify(std::move(text)); });
-}
-}  // namespace
-
+// Progress is a sign of life: the call it is of gets more time, within its bound.
 void StdioLink::relay_progress(const rpc::Message& message) {
   const auto token = json::find(message.params, "progressToken");
   const auto id = token ? rpc::id_number(*token) : std::nullopt;
-  const call::Call* call = id ? pending_.call_of(*id) : nullptr;
-  if (!call || call->caller.progress_token.empty()) return;
-  deliver(call->caller, progress_for(call->caller, message.params));
+  Relay* relay = id ? pending_.relay_of(*id) : nullptr;
+  if (relay && relay->progress(message.params, Clock::now())) {
+    pending_.extend(*id, relay->deadline());
+  }
 }
 
 void StdioLink::relay_log(const rpc::Message& message) {
-  const call::Call* call = pending_.only_call();
-  if (call && wants_log(call->caller, message.params)) {
-    deliver(call->caller, log_message_for(message.params));
-  }
+  if (Relay* relay = pending_.only_relay()) relay->log(message.params);
 }
 
 void StdioLink::answer_request(const rpc::Message& message) {
@@ -307,6 +311,7 @@ void StdioLink::answer_request(const rpc::Message& message) {
 
 void StdioLink::established(const mcp::ServerFacts& facts) {
   facts_ = facts;
+  logs_ = facts.era() == mcp::Era::legacy && json::find(facts.capabilities, "logging").has_value();
   plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
   if (facts_.era() == mcp::Era::modern) tasks_.spawn("listen", listen());
 }

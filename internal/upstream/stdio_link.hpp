@@ -47,6 +47,7 @@ class StdioLink final : public Link {
   void take_message(rpc::Message message);
   void take_notification(const rpc::Message& message);
   void answer_request(const rpc::Message& message);
+  void ask_level(std::string_view level);
   void give_up(rpc::Number id, std::string_view reason);
   void relay_progress(const rpc::Message& message);
   void relay_log(const rpc::Message& message);
@@ -59,6 +60,8 @@ class StdioLink final : public Link {
   Pending pending_;
   mcp::ServerFacts facts_;
   std::string plain_meta_;  // of a caller that has no _meta and declares nothing
+  bool logs_ = false;       // it takes logging/setLevel
+  AskedLevel asked_level_;
   std::optional<Error> lost_;
   bool stopped_ = false;
   bool hurried_ = false;  // takes no further request

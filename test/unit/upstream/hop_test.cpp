@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "json/json.hpp"
+#include "mcp/error_codes.hpp"
 #include "mcp/probe.hpp"
 #include "upstream/hop.hpp"
 
@@ -121,33 +122,83 @@ TEST_CASE("absent params and a _meta of the wrong kind do no harm") {
 }
 
 // The two ways of hop_params must agree: the one for calls that were parsed, and the searching one.
+void check_both_ways(const char* text, Revision from, Revision to_server, std::string_view token) {
+  CAPTURE(text, mcp::text(from), mcp::text(to_server), token);
+  std::string whole = R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)";
+  const auto message = rpc::parse(PaddedBuffer(whole + text + "}"), json::Limits());
+  REQUIRE(message.has_value());
+  auto call = call_of(Method::tools_call, message->params, from);
+  call.target_member = "name";
+  call.target_value = "\"t\"";
+  call.caller.client_capabilities =
+      json::find(message->meta, mcp::kMetaClientCapabilities).value_or(json::Raw());
+  const std::string meta = mcp::modern_meta(Revision::r2026_07_28, kInfo, "{}");
+  HopContext context = to(to_server, token);
+  context.plain_meta = meta;
+  const std::string searched = hop_params(call, context);
+  call.message = &*message;
+  REQUIRE(hop_params(call, context) == searched);
+  REQUIRE(json::validate(PaddedBuffer(searched), json::Limits()).has_value());
+}
+
+#define MODERN_META                                            \
+  R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)" \
+  R"("io.modelcontextprotocol/clientInfo":{"name":"ide"},)"    \
+  R"("io.modelcontextprotocol/clientCapabilities":{"roots":{}})"
+
 TEST_CASE("a parsed call is sent as a searched one would be") {
-  const char* params[] = {
+  const char* legacy[] = {
       R"({"name":"s__t","arguments":{"a":"x"}})",
       R"({ "arguments" : {"name":"no"} , "name" : "s__t" })",
       R"({"name":"s__t"})",
       R"({"name":"s__t","arguments":null})",
       R"({"name":"s__t","arguments":{},"_meta":{"k":1}})",
+      R"({"_meta" : { "k" : 1 } , "name":"s__t","arguments":{} })",
+      R"({"name":"s__t","arguments":{},"_meta":{"progressToken":"p","k":1}})",
+      R"({"name":"s__t","arguments":{},"_meta":{"progressToken":null,"k":1}})",
+      R"({"name":"s__t","arguments":{},"_meta":{"progress\u0054oken":7,"k":1}})",
+      R"({"name":"s__t","arguments":{},"_meta":{ }})",
       R"({"name":"s__t","arguments":{},"_meta":7})",
       R"({"n\u0061me":"s__t","arguments":{"_meta":{}}})",
       R"({"name":"s__t","arguments":[1]})",
   };
-  for (const char* text : params) {
-    for (const Revision revision : {Revision::r2025_11_25, Revision::r2026_07_28}) {
-      CAPTURE(text, mcp::text(revision));
-      std::string whole = R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)";
-      const auto message = rpc::parse(PaddedBuffer(whole + text + "}"), json::Limits());
-      REQUIRE(message.has_value());
-      auto call = call_of(Method::tools_call, message->params, Revision::r2025_06_18);
-      call.target_member = "name";
-      call.target_value = "\"t\"";
-      const std::string meta = mcp::modern_meta(Revision::r2026_07_28, kInfo, "{}");
-      HopContext context = to(revision);
-      context.plain_meta = meta;
-      const std::string searched = hop_params(call, context);
-      call.message = &*message;
-      REQUIRE(hop_params(call, context) == searched);
+  const char* modern[] = {
+      R"({"name":"s__t","arguments":{},"_meta":{)" MODERN_META "}}",
+      R"({ "_meta":{ )" MODERN_META R"(, "traceparent":"00-1" } , "arguments":{},"name":"s__t"})",
+      R"({"name":"s__t","arguments":{},"_meta":{)" MODERN_META R"(,"progressToken":3}})",
+      R"({"name":"s__t","inputResponses":{},"arguments":{},"_meta":{)" MODERN_META "}}",
+  };
+  for (const Revision server : {Revision::r2025_11_25, Revision::r2026_07_28}) {
+    for (const std::string_view token : {"", "17"}) {
+      for (const char* text : legacy)
+        check_both_ways(text, Revision::r2025_06_18, server, token);
+      for (const char* text : modern)
+        check_both_ways(text, Revision::r2026_07_28, server, token);
     }
+  }
+}
+
+TEST_CASE("every call carries a progress token of ours, and trace context as it was",
+          "[req:progress-token-string-or-int]") {
+  const auto message = rpc::parse(
+      PaddedBuffer(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__t",)"
+                   R"("arguments":{},"_meta":{"traceparent":"00-a-b-01","tracestate":"v=1",)"
+                   R"("baggage":"k=\u0076"}}})"),
+      json::Limits());
+  REQUIRE(message.has_value());
+  auto call = call_of(Method::tools_call, message->params, Revision::r2025_06_18);
+  call.target_member = "name";
+  call.target_value = "\"t\"";
+  call.message = &*message;
+  REQUIRE(hop_params(call, to(Revision::r2025_11_25, "17")) ==
+          R"({"name":"t","arguments":{},"_meta":{"traceparent":"00-a-b-01","tracestate":"v=1",)"
+          R"("baggage":"k=\u0076","progressToken":17}})");
+  const std::string modern = hop_params(call, to(Revision::r2026_07_28, "17"));
+  for (const auto& [key, value] :
+       {std::pair("traceparent", R"("00-a-b-01")"), std::pair("tracestate", R"("v=1")"),
+        std::pair("baggage", R"("k=\u0076")")}) {
+    CAPTURE(key);
+    REQUIRE(json::find(modern, "_meta", key) == value);
   }
 }
 

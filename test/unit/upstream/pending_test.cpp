@@ -58,16 +58,18 @@ TEST_CASE("a passed deadline answers one request and is told to the server",
 
 Task<void> only_call_body(runtime::Shard& shard) {
   Pending pending(shard, "s", [](rpc::Number) {});
-  call::Call a, b;
+  call::Call call;
+  const Forward forward{call, kNever, Milliseconds(1), kNever, nullptr, nullptr};
+  Relay a(forward), b(forward);
   const auto own = pending.add(kNever, nullptr);
-  REQUIRE(pending.only_call() == nullptr);
+  REQUIRE(pending.only_relay() == nullptr);
   const auto first = pending.add(kNever, &a);
-  REQUIRE(pending.only_call() == &a);
+  REQUIRE(pending.only_relay() == &a);
   const auto second = pending.add(kNever, &b);
-  REQUIRE(pending.only_call() == nullptr);  // never a guess
+  REQUIRE(pending.only_relay() == nullptr);  // never a guess
   pending.answer(second, Error("x", "done"));
   Reply done = co_await pending.wait(second);
-  REQUIRE(pending.only_call() == &a);
+  REQUIRE(pending.only_relay() == &a);
   pending.answer_all(Error("x", "end"));
   done = co_await pending.wait(first);
   done = co_await pending.wait(own);
@@ -75,6 +77,26 @@ Task<void> only_call_body(runtime::Shard& shard) {
 
 TEST_CASE("a message without an address goes to the only call in flight, or to none") {
   test::on_shard(only_call_body);
+}
+
+Task<void> extended_body(runtime::Shard& shard) {
+  Pending pending(shard, "s", [](rpc::Number) {});
+  const auto slow = pending.add(Clock::now() + Milliseconds(1), nullptr);
+  pending.extend(slow, kNever);
+  pending.extend(slow, Clock::now());  // never shortens
+  pending.extend(99, kNever);
+  // Its watchdog fires for both; only the one that was not extended is answered.
+  const auto hasty = pending.add(Clock::now() + Milliseconds(2), nullptr);
+  Reply late = co_await pending.wait(hasty);
+  REQUIRE(late.error().code == "upstream.timeout");
+  REQUIRE(pending.answer(slow, reply_of(R"({"jsonrpc":"2.0","id":1,"result":{"n":1}})")));
+  Reply done = co_await pending.wait(slow);
+  REQUIRE(done->result == R"({"n":1})");
+}
+
+TEST_CASE("a request whose deadline was moved on is not answered at the old one",
+          "[req:lifecycle-timeouts-may-reset-on-progress]") {
+  test::on_shard(extended_body);
 }
 
 }  // namespace
