@@ -1,6 +1,7 @@
 // Servers over HTTP, seen from both sides: a scripted server in this process, the real daemon between.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
 import { Daemon } from './lib/daemon.mjs';
 import { call, pair, text, TOOL } from './lib/pair.mjs';
@@ -77,6 +78,52 @@ test('C37: our own events carry `event: message`, whatever the server wrote', as
       assert.match(block, /^event: message$/m);
     }
     assert.equal(text(answer), 'told');
+  }
+});
+
+const ZIPPED = { gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync };
+test('C38: a compressed answer that nobody asked for is decoded', async (t) => {
+  const { upstream, daemon } = await pair(t);
+  const answer = (exchange) => JSON.stringify({ jsonrpc: '2.0', id: exchange.id,
+    result: { content: [{ type: 'text', text: 'z'.repeat(100_000) }] } });
+  for (const [coding, zip] of Object.entries(ZIPPED)) {
+    for (const deliver of [{}, { pieces: 7, every: 0 }]) {
+      const headers = { 'Content-Encoding': coding };
+      upstream.once('tools/call',
+        (exchange) => {
+          exchange.rule.deliver = deliver;
+          return exchange.reply({ headers: { ...headers, 'Content-Type': 'application/json' },
+            body: zip(answer(exchange)) });
+        },
+        (exchange) => {
+          exchange.rule.deliver = deliver;
+          return exchange.reply({ headers: { ...headers, 'Content-Type': 'text/event-stream' }, chunked: true,
+            body: zip(`event: message\ndata: ${answer(exchange)}\n\n`) });
+        });
+      for (const kind of ['JSON', 'events']) {
+        const got = await call(daemon);
+        assert.equal(text(got)?.length, 100_000, `${coding} ${kind}: ${got.text.slice(0, 300)}`);
+      }
+    }
+  }
+  for (const { headers } of upstream.requests) {
+    assert.ok(['identity', undefined].includes(headers['accept-encoding']), headers['accept-encoding']);
+  }
+});
+
+test('C38: what cannot be decoded is a clear error, and harms nothing else', async (t) => {
+  const { upstream, daemon } = await pair(t);
+  const body = Buffer.from('{"jsonrpc":"2.0","id":1,"result":{}}');
+  const bad = [['br', brotliCompressSync(body), /\bbr\b/], ['gzip', Buffer.from('this is no gzip'), /gzip/],
+    ['gzip', gzipSync(body).subarray(0, 30), /gzip/]];
+  for (const [coding, bytes, word] of bad) {
+    upstream.once('tools/call', { status: 200, body: bytes,
+      headers: { 'Content-Type': 'application/json', 'Content-Encoding': coding } });
+    const got = await call(daemon);
+    assert.equal(got.message.error?.data?.server, 'web', got.text);
+    assert.match(got.message.error.message, word);
+    assert.match(got.message.error.data.code, /^upstream\./);
+    assert.equal(text(await call(daemon)), 'x:{}');
   }
 });
 
