@@ -15,6 +15,8 @@ namespace {
 
 // Answers to the server and notices of ours: nobody waits for what becomes of them.
 constexpr Milliseconds kQuietTimeout{5'000};
+// Between the answer and the end of its stream.
+constexpr Milliseconds kDrain{1'000};
 // Of a body that is no answer; enough for what is shown of it.
 constexpr std::size_t kBodyKept = 16 * 1024;
 
@@ -37,9 +39,22 @@ bool is_gatekeeper(unsigned status) {
   return status == 401 || status == 403 || status == 407 || status == 429 || status >= 500;
 }
 
+// On the shard where its sink lives, which is another one only over HTTP+SSE.
+void tell(const call::Caller& caller, std::string json) {
+  if (!caller.sink || !caller.shard) return;
+  if (caller.shard->is_current()) return caller.sink->notify(std::move(json));
+  caller.shard->post(
+      [sink = caller.sink, text = std::move(json)]() mutable { sink->notify(std::move(text)); });
+}
+
 }  // namespace
 
 // --- Sending
+
+Task<Reply> HttpLink::carry(Post& post) {
+  if (!endpoint_.empty()) co_return co_await exchange_by_stream(post);
+  co_return co_await exchange(post);
+}
 
 Task<Reply> HttpLink::exchange(Post& post) {
   const InFlight in_flight(local(), post);
@@ -49,22 +64,27 @@ Task<Reply> HttpLink::exchange(Post& post) {
   const std::string_view whole[] = {post.body};
   const std::string_view enveloped[] = {post.envelope, post.body, "}"};
   http::Request request;
-  request.target = url_.target;
+  request.target = endpoint_.empty() ? url_.target : endpoint_;
   request.fields = fields;
   request.body = whole;
   if (!post.envelope.empty()) request.body = enveloped;
   request.deadline = post.deadline;
   request.cancel = post.cancel;
   Opened sent = co_await client().send(request);
+  if (!sent && settled(post)) co_return std::move(*post.outcome);
   if (!sent) co_return translated(sent.error());
   const http1::ResponseHead& head = (*sent)->head();
   post.status = head.status;
-  if (post.method == "initialize" && head.status / 100 == 2) {
+  if (post.method == "initialize" && head.status / 100 == 2 && endpoint_.empty()) {
     Result<void> noted = note_session(head);
     if (!noted) co_return noted.error();
   }
-  const bool streams = head.status / 100 == 2 && is_event_stream(head) && !post.id.empty();
-  if (streams) co_return co_await read_stream(std::move(*sent), post);
+  const bool streams = head.status / 100 == 2 && is_event_stream(head);
+  if (streams && !post.id.empty()) co_return co_await read_stream(std::move(*sent), post);
+  if (streams) {  // accepted; nothing that this has to wait for
+    spawn("drain", drain(std::move(*sent)));
+    co_return rpc::Message();
+  }
   co_return co_await read_whole(**sent, post);
 }
 
@@ -163,7 +183,17 @@ Task<Reply> HttpLink::read_stream(std::unique_ptr<http::Response> response, Post
     response = co_await reopen(post);
     if (!response) break;
   }
+  if (response && post.outcome->has_value()) spawn("drain", drain(std::move(response)));
   co_return std::move(*post.outcome);
+}
+
+// A stream that has given its answer is about to end, and its connection can serve again.
+Task<void> HttpLink::drain(std::unique_ptr<http::Response> response) {
+  const TimePoint until = Clock::now() + kDrain;
+  while (Clock::now() < until) {
+    Result<std::optional<http1::SseEvent>> event = co_await response->next_event(until);
+    if (!event || !*event) co_return;
+  }
 }
 
 // True when post.outcome is set, false when the stream ended or broke before.
@@ -176,14 +206,14 @@ Task<bool> HttpLink::read_events(http::Response& response, Post& post) {
       const Error& why = event.error();
       const bool broke = why.code == "http.closed";
       if (!broke) post.settle(translated(why));
-      if (broke) post.broken = Error("upstream.unreachable", why.message);
+      if (broke) post.broken = Error("upstream.disconnected", why.message);
       co_return !broke;
     }
     if (!*event) {
       post.broken = Error("upstream.bad_frame", "it ended");
       co_return false;
     }
-    if ((*event)->id) post.last_event_id = *(*event)->id;
+    note_id(post.last_event_id, (*event)->id);
     if ((*event)->retry_ms) post.retry = Milliseconds(*(*event)->retry_ms);
     post.patience = Milliseconds(0);
     if ((*event)->data.empty()) continue;  // priming events, retry hints
@@ -225,12 +255,10 @@ void HttpLink::relay(const rpc::Message& message, Post& post) {
     post.deadline =
         std::max(post.deadline, std::min(Clock::now() + forward.timeout, forward.latest));
     const call::Caller& caller = forward.call.caller;
-    if (caller.sink && !caller.progress_token.empty()) {
-      caller.sink->notify(progress_for(caller, message.params));
-    }
+    if (!caller.progress_token.empty()) tell(caller, progress_for(caller, message.params));
   } else if (message.method == "notifications/message" && post.forward) {
     const call::Caller& caller = post.forward->call.caller;
-    if (wants_log(caller, message.params)) caller.sink->notify(log_message_for(message.params));
+    if (wants_log(caller, message.params)) tell(caller, log_message_for(message.params));
   } else {
     lists_changed(message.method);
   }

@@ -12,7 +12,8 @@ namespace mcpx::upstream {
 namespace {
 
 constexpr Milliseconds kGoodbye{1'000};
-// Answers and notices on their way at once, per shard; a server that asks for more is not well.
+// Answers and notices on their way at once, per shard, besides calls; a server that asks for more
+// is not well.
 constexpr std::size_t kTasksAtMost = 256;
 constexpr std::string_view kAccept = "application/json, text/event-stream";
 
@@ -42,6 +43,11 @@ HttpLink::HttpLink(LinkContext context, http::Url url, const http::Client::Optio
       heard_retry_(kRetry),
       pause_(context_.home),
       tasks_(context_.home) {}
+
+Transport HttpLink::transport() const {
+  const bool only = context_.config.http_transport == config::HttpTransport::sse_only;
+  return only ? Transport::event_stream : Transport::http;
+}
 
 // --- What requests carry
 
@@ -76,12 +82,17 @@ void HttpLink::number(Post& post) {
   post.id = std::to_string(post.number);
 }
 
+// The header came with 2025-06-18.
+void HttpLink::set_version(std::optional<mcp::Revision> revision) {
+  const bool has_header = revision && *revision >= mcp::Revision::r2025_06_18;
+  version_ = has_header ? mcp::text(*revision) : "";
+}
+
 void HttpLink::established(const mcp::ServerFacts& facts) {
   facts_ = facts;
-  // The header came with 2025-06-18.
-  version_ = facts.revision < mcp::Revision::r2025_06_18 ? "" : mcp::text(facts.revision);
+  set_version(facts.revision);
   plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
-  if (is_legacy()) tasks_.spawn("listen", listen());
+  if (is_legacy() && endpoint_.empty()) tasks_.spawn("listen", listen());
 }
 
 // --- Requests
@@ -97,12 +108,11 @@ Task<HandshakeReply> HttpLink::ask(std::string_view method, std::string params,
     version_ = json::decode_string(*claim).value_or(version_);
   }
   rpc::append_request(post.body, post.id, method, params);
-  Reply reply = co_await exchange(post);
+  Reply reply = co_await carry(post);
   if (reply && reply->kind == rpc::Kind::result && method == "initialize") {
-    // notifications/initialized says it already.
+    // notifications/initialized says it already; established() follows.
     const auto answered = json::find_string(reply->result, "protocolVersion").value_or("");
-    const auto revision = mcp::parse_revision(answered);
-    version_ = revision && *revision < mcp::Revision::r2025_06_18 ? "" : answered;
+    set_version(mcp::parse_revision(answered));
   }
   co_return HandshakeReply(std::move(reply), post.status);
 }
@@ -115,7 +125,7 @@ Task<Reply> HttpLink::request(std::string_view method, std::string params, TimeP
   post.deadline = deadline;
   post.resumable = is_legacy();
   rpc::append_request(post.body, post.id, method, params);
-  Reply reply = co_await exchange(post);
+  Reply reply = co_await carry(post);
   const bool tells = on_give_up == OnGiveUp::cancel && !reply;
   if (tells && reply.error().code == "upstream.timeout") {
     cancel_on_wire(post, "the deadline passed");
@@ -149,6 +159,11 @@ class Counted {
 }  // namespace
 
 Task<Reply> HttpLink::forward(const Forward& forward) {
+  if (endpoint_.empty() || context_.home.is_current()) co_return co_await forward_here(forward);
+  co_return co_await forward_to_home(forward);
+}
+
+Task<Reply> HttpLink::forward_here(const Forward& forward) {
   const Counted counted(calls_);
   const call::Call& call = forward.call;
   Post post;
@@ -171,7 +186,7 @@ Task<Reply> HttpLink::forward(const Forward& forward) {
     if (name) post.name = mcp::encode_header(*name);
   }
   post.envelope = rpc::request_envelope(post.id, call.method_name);
-  Reply reply = co_await exchange(post);
+  Reply reply = co_await carry(post);
   if (!reply && reply.error().code == "request.cancelled") {
     cancel_on_wire(post, forward.cancel ? forward.cancel->reason() : "");
   } else if (!reply && reply.error().code == "upstream.timeout") {
@@ -195,17 +210,18 @@ http::Client& HttpLink::client() {
   return *here.client;
 }
 
-// On this shard, until the link is stopped.
-void HttpLink::spawn(std::string_view name, Task<void> task) {
+// On this shard, until the link is stopped. False: dropped.
+bool HttpLink::spawn(std::string_view name, Task<void> task) {
   Local& here = local();
-  if (here.closed) return;
+  if (here.closed) return false;
   if (!here.tasks) {
-    here.tasks = std::make_unique<runtime::TaskGroup>(runtime::Shard::current(), kTasksAtMost);
+    const std::size_t limit = context_.environment.limits.calls_per_server + kTasksAtMost;
+    here.tasks = std::make_unique<runtime::TaskGroup>(runtime::Shard::current(), limit);
   }
-  if (!here.tasks->spawn(name, std::move(task))) {
-    log::warning("server {}: more than {} messages to it are under way; one was dropped",
-                 context_.config.name, kTasksAtMost);
-  }
+  if (here.tasks->spawn(name, std::move(task))) return true;
+  log::warning("server {}: too many messages to it are under way; one was dropped",
+               context_.config.name);
+  return false;
 }
 
 // stop() visits every shard after the last such post of it, so `this` outlives what is posted.
@@ -222,9 +238,10 @@ void HttpLink::on_home(std::function<void()> work) {
 
 // --- The end
 
-Task<bool> HttpLink::close_there(runtime::Shard& shard) {
+Task<bool> HttpLink::close_there(runtime::Shard& shard, bool was_lost) {
   Local& there = locals_[shard.index()];
   there.closed = true;
+  there.was_lost = was_lost;
   if (there.client) there.client->close();
   for (Post* post = there.first; post; post = post->next)
     post->interrupt();
@@ -260,7 +277,9 @@ Task<void> HttpLink::stop(Milliseconds) {
   const bool open = !lost_.exchange(true);
   if (open && !session_id_.empty()) co_await end_session();
   for (runtime::Shard* shard : context_.environment.shards) {
-    const std::function<Task<bool>()> there = [this, shard] { return close_there(*shard); };
+    const std::function<Task<bool>()> there = [this, shard, open] {
+      return close_there(*shard, !open);
+    };
     const bool closed = co_await runtime::run_on<bool>(*shard, there);
     static_cast<void>(closed);
   }

@@ -5,13 +5,15 @@
 // knows the session makes the link lost: the Server opens another and repeats the call once.
 //
 // http_exchange.cpp has one POST and its reply, http_stream.cpp what arrives without being asked
-// for and the resumption of broken streams, http_reply what statuses and bodies mean.
+// for and the resumption of broken streams, http_sse.cpp the transport of 2024-11-05, http_reply
+// what statuses and bodies mean.
 // Thread: ask(), request(), notify() home shard; forward() any shard.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +29,10 @@ class HttpLink final : public Link {
  public:
   HttpLink(LinkContext context, http::Url url, const http::Client::Options& options);
 
-  Transport transport() const override { return Transport::http; }
+  Transport transport() const override;
   Task<HandshakeReply> ask(std::string_view method, std::string params,
                            TimePoint deadline) override;
+  Task<Result<void>> open_event_stream(TimePoint deadline) override;
   Task<Reply> request(std::string_view method, std::string params, TimePoint deadline,
                       OnGiveUp on_give_up) override;
   Task<Result<void>> notify(std::string_view method) override;
@@ -54,12 +57,15 @@ class HttpLink final : public Link {
     rpc::Number requests = 0;
     Post* first = nullptr;  // those in flight, a list through them
     bool closed = false;
+    bool was_lost = false;  // before it was closed
   };
   using Opened = Result<std::unique_ptr<http::Response>>;
 
   // --- http_exchange.cpp
   Task<Reply> exchange(Post& post);
+  Task<Reply> carry(Post& post);  // by whichever transport the server has
   Task<Reply> read_stream(std::unique_ptr<http::Response> response, Post& post);
+  Task<void> drain(std::unique_ptr<http::Response> response);
   Task<bool> read_events(http::Response& response, Post& post);
   Task<Reply> read_whole(http::Response& response, Post& post);
   Reply judge(Post& post, const http1::ResponseHead& head, PaddedBuffer body);
@@ -90,15 +96,25 @@ class HttpLink final : public Link {
   void deliver_log_here(const rpc::Message& message);
   void session_lost(const Error& why);
 
+  // --- http_sse.cpp
+  Task<Result<std::string>> await_endpoint(http::Response& response, TimePoint until);
+  Task<void> read_event_stream(std::unique_ptr<http::Response> response);
+  Task<Reply> exchange_by_stream(Post& post);
+  Task<void> post_to_endpoint(std::string body, std::string method, rpc::Number number,
+                              TimePoint deadline);
+  Task<Reply> forward_to_home(const Forward& forward);
+
   // --- http_link.cpp
+  Task<Reply> forward_here(const Forward& forward);
   void add_fields(std::vector<http1::Field>& fields, const Post& post) const;
   void add_session(std::vector<http1::Field>& fields) const;
   void number(Post& post);
   Local& local();
   http::Client& client();
-  void spawn(std::string_view name, Task<void> task);
+  bool spawn(std::string_view name, Task<void> task);
   void on_home(std::function<void()> work);
-  Task<bool> close_there(runtime::Shard& shard);
+  Task<bool> close_there(runtime::Shard& shard, bool was_lost);
+  void set_version(std::optional<mcp::Revision> revision);
   Task<void> end_session();
   bool is_legacy() const { return facts_.era() == mcp::Era::legacy; }
 
@@ -108,7 +124,8 @@ class HttpLink final : public Link {
   mcp::ServerFacts facts_;
   std::string plain_meta_;  // of a caller that has no _meta and declares nothing
   std::string session_id_;
-  std::string version_;  // what MCP-Protocol-Version says: the probe's claim, then the answer
+  std::string endpoint_;  // HTTP+SSE: the target of every POST; empty: Streamable HTTP
+  std::string version_;   // what MCP-Protocol-Version says: the probe's claim, then the answer
   std::atomic<bool> lost_{false};
   std::atomic<std::size_t> calls_{0};  // in flight, on all shards
   std::vector<Local> locals_;          // by shard index

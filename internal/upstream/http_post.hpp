@@ -13,6 +13,12 @@ namespace mcpx::upstream {
 // Before a broken stream is asked for again, unless the server names another time.
 inline constexpr Milliseconds kRetry{1'000};
 
+// The id of the last event, for Last-Event-ID. One that is no header of reasonable length is none.
+inline void note_id(std::string& last, const std::optional<std::string>& id) {
+  constexpr std::size_t kLongest = 4'096;
+  if (id) last = id->size() <= kLongest ? *id : std::string();
+}
+
 struct HttpLink::Post {
   std::string_view method;
   rpc::Number number = 0;

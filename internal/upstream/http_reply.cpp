@@ -82,6 +82,9 @@ std::string remedy_for(const http1::ResponseHead& head) {
                                   place(*location))
                     : "check the url configured for this server";
   }
+  if (head.status / 100 == 2) {
+    return "report this to the server's author: a request needs an answer in its own response";
+  }
   return head.status >= 500 ? "see the server's own log"
                             : "check the url configured for this server";
 }
@@ -204,21 +207,29 @@ Error status_error(const std::string& server, std::string_view method,
 
 Error client_error(const std::string& server, const std::string& url, const Error& error) {
   std::string code = "upstream.unreachable";
-  std::string remedy = error.remedy;
-  if (error.code == "http.cancelled") code = "request.cancelled";
-  if (error.code == "http.timeout") code = "upstream.timeout";
-  if (error.code == "http.tls") code = "upstream.tls";
-  if (error.code == "http.encoding" || error.code == "http.bad_response") {
+  std::string remedy = "check url, and that the server runs";
+  if (error.code == "http.closed") {
+    code = "upstream.disconnected";
+    remedy = "call again if that does no harm, and see the server's own log";
+  } else if (error.code == "http.cancelled") {
+    code = "request.cancelled";
+    remedy.clear();
+  } else if (error.code == "http.timeout") {
+    code = "upstream.timeout";
+    remedy = "raise call_timeout for this server, or see what it is doing";
+  } else if (error.code == "http.tls") {
+    code = "upstream.tls";
+    remedy = "check the certificate of the server and `tls:` of this server";
+  } else if (error.code == "http.encoding" || error.code == "http.bad_response") {
     code = "upstream.bad_frame";
-  }
-  if (error.code == "http.too_large") {
+    remedy = "report this to the server's author";
+  } else if (error.code == "http.too_large") {
     code = "upstream.too_large";
     remedy = "raise limits.message in the configuration";
   }
-  if (remedy.empty() && code == "upstream.unreachable") {
-    remedy = "check url, and that the server runs";
-  }
-  return Error(std::move(code), fmt::format("server {} at {}: {}", server, url, error.message),
+  if (!error.remedy.empty()) remedy = error.remedy;
+  return Error(std::move(code),
+               fmt::format("server {} at {}: {}", server, place(url), error.message),
                std::move(remedy));
 }
 

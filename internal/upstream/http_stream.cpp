@@ -48,7 +48,12 @@ Task<HttpLink::Opened> HttpLink::get(std::string_view last_event_id, TimePoint d
 // Ends with the deadline, a cancel or the link.
 bool HttpLink::settled(Post& post) {
   if (post.outcome) return true;
-  if (local().closed) {
+  if (local().closed && local().was_lost) {
+    post.settle(Error("upstream.disconnected",
+                      fmt::format("the session with server {} ended before the answer to {}",
+                                  context_.config.name, post.method),
+                      "call again if that does no harm"));
+  } else if (local().closed) {
     post.settle(
         Error("upstream.stopped", fmt::format("server {} is being stopped", context_.config.name)));
   } else if (post.cancel && post.cancel->cancelled()) {
@@ -104,7 +109,7 @@ Task<std::unique_ptr<http::Response>> HttpLink::reopen(Post& post) {
     const http1::ResponseHead& head = (*opened)->head();
     if (head.status == 200 && is_event_stream(head)) co_return std::move(*opened);
     if (head.status >= 500 || head.status == 429) continue;
-    post.settle(Error("upstream.unreachable",
+    post.settle(Error("upstream.disconnected",
                       fmt::format("server {} ended its event stream before the answer to {} and "
                                   "does not resume it (HTTP {})",
                                   context_.config.name, post.method, head.status),
@@ -158,7 +163,7 @@ Task<bool> HttpLink::hear(http::Response& response) {
     Result<std::optional<http1::SseEvent>> event = co_await response.next_event(kNever);
     if (!event || !*event) break;
     heard = true;
-    if ((*event)->id) heard_id_ = *(*event)->id;
+    note_id(heard_id_, (*event)->id);
     if ((*event)->retry_ms) heard_retry_ = Milliseconds(*(*event)->retry_ms);
     if ((*event)->data.empty() || stopping_) continue;
     auto messages = read_messages(PaddedBuffer((*event)->data), limits);
