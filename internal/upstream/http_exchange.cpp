@@ -108,6 +108,10 @@ Error HttpLink::translated(const Error& error) const {
                         client_error(context_.config.name, context_.config.url, error));
 }
 
+bool HttpLink::names_session(const Post& post) const {
+  return !session_id_.empty() && post.method != "initialize";
+}
+
 Reply HttpLink::expired(unsigned status) {
   lost_ = true;
   return Error(
@@ -150,8 +154,7 @@ Reply HttpLink::judge(Post& post, const http1::ResponseHead& head, PaddedBuffer 
       }
     }
   }
-  const bool named_session = !session_id_.empty() && post.method != "initialize";
-  if (named_session && session_is_gone(status, answer ? &*answer : nullptr, text)) {
+  if (names_session(post) && session_is_gone(status, answer ? &*answer : nullptr, text)) {
     return expired(status);
   }
   const bool refused = answer && has_no_id(*answer) && is_gatekeeper(status);
@@ -183,7 +186,11 @@ Task<Reply> HttpLink::read_stream(std::unique_ptr<http::Response> response, Post
     response = co_await reopen(post);
     if (!response) break;
   }
-  if (response && post.outcome->has_value()) spawn("drain", drain(std::move(response)));
+  const bool answered = post.outcome->has_value();
+  if (answered && names_session(post) && session_is_gone(post.status, &**post.outcome, "")) {
+    co_return expired(post.status);
+  }
+  if (response && answered) spawn("drain", drain(std::move(response)));
   co_return std::move(*post.outcome);
 }
 

@@ -1,5 +1,7 @@
 #include "upstream/http_link.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "log/log.hpp"
@@ -17,9 +19,23 @@ constexpr Milliseconds kGoodbye{1'000};
 constexpr std::size_t kTasksAtMost = 256;
 constexpr std::string_view kAccept = "application/json, text/event-stream";
 
-http::Client::Options options_for(const LinkContext& context) {
+Result<http::Client::Options> options_for(const LinkContext& context, const http::Url& url) {
   http::Client::Options options;
   options.limits.body_bytes = context.environment.limits.message_bytes;
+  const config::Server& config = context.config;
+  if (url.origin.tls) {
+    auto tls = net::TlsContext::make({config.tls.ca, config.tls.cert, config.tls.key});
+    if (!tls) {
+      return Error("upstream.tls", fmt::format("server {}: {}", config.name, tls.error().message),
+                   tls.error().remedy);
+    }
+    options.tls = std::move(*tls);
+  }
+  if (!config.proxy.empty()) {
+    Result<http::Proxy> proxy = http::parse_proxy(config.proxy);
+    if (!proxy) return proxy.error();
+    options.proxy = std::move(*proxy);
+  }
   return options;
 }
 
@@ -28,9 +44,10 @@ http::Client::Options options_for(const LinkContext& context) {
 Result<std::shared_ptr<Link>> open_http_link(LinkContext context) {
   Result<http::Url> url = http::parse_url(context.config.url);
   if (!url) return url.error();
-  const http::Client::Options options = options_for(context);
+  const Result<http::Client::Options> options = options_for(context, *url);
+  if (!options) return options.error();
   std::shared_ptr<Link> link =
-      std::make_shared<HttpLink>(std::move(context), std::move(*url), options);
+      std::make_shared<HttpLink>(std::move(context), std::move(*url), *options);
   return link;
 }
 

@@ -75,6 +75,7 @@ class HttpLink final : public Link {
   void cancel_on_wire(const Post& post, std::string_view reason);
   Task<void> send_quietly(std::string body, std::string method);
   Result<void> note_session(const http1::ResponseHead& head);
+  bool names_session(const Post& post) const;
   Reply expired(unsigned status);
   Error translated(const Error& error) const;
   std::string said(std::string_view body) const;
