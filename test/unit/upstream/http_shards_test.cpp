@@ -109,11 +109,10 @@ Task<void> heard_body(runtime::Shard& shard) {
   group.spawn("call", call_over(other.shard, server, nullptr, came));
   co_await scene.http.until("tools/call", 1);
   const std::string token = scene.http.last("tools/call").token;
-  const bool pushed =
-      box.push(event("notifications/progress",
-                     R"({"progress":1,"progressToken":)" + token + "}")) &&
-      box.push(event("notifications/message", R"({"level":"error","data":1})")) &&
-      box.push(event("notifications/tools/list_changed", "{}"));
+  const bool pushed = box.push(event("notifications/progress",
+                                     R"({"progress":1,"progressToken":)" + token + "}")) &&
+                      box.push(event("notifications/message", R"({"level":"error","data":1})")) &&
+                      box.push(event("notifications/tools/list_changed", "{}"));
   REQUIRE(pushed);
   co_await scene.http.until("tools/list", 2);
   REQUIRE(release.push("go"));
