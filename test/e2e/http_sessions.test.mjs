@@ -142,6 +142,8 @@ const GONE = { '404 without a body': (exchange) => exchange.reply({ status: 404 
     body: '<h1>Not Found</h1>' }),
   '400 with text': (exchange) => exchange.reply({ status: 400, headers: { 'Content-Type': 'text/plain' },
     body: 'Bad Request: Invalid session ID' }),
+  '-32001 as an event': (exchange) => exchange.events([{ jsonrpc: '2.0', id: exchange.id,
+    error: { code: -32001, message: 'Session not found' } }]),
   '400 with JSON that is no JSON-RPC': (exchange) => exchange.reply({ status: 400,
     headers: { 'Content-Type': 'application/json' }, body: '{"error":"Unknown session"}' }) };
 for (const code of [-32600, -32000, -32001]) {
@@ -199,7 +201,7 @@ const SILENCES = {
   },
   'forgets the session and leaves connections open': (upstream) => upstream.forgetSessions(),
 };
-for (const era of ['legacy']) {
+for (const era of ['legacy', 'http+sse']) {
   test(`C24: a call to a ${era} server that was silent too long reconnects`, async (t) => {
     const { upstream, daemon } = await pair(t, { era });
     for (const [name, silence] of Object.entries(SILENCES)) {
