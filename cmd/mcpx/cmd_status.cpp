@@ -123,6 +123,11 @@ int run_status(const Context& context, const Parsed& args) {
   line("sessions", fmt::format("{} of legacy clients", number_of(status, "sessions")));
   line("connections", fmt::format("{}", number_of(status, "connections")));
   line("children", fmt::format("{}", number_of(status, "children")));
+  if (const bj::object* store = object_of(status, "store")) {
+    const std::string message = text_of(*store, "message");
+    line("store", fmt::format("{} {}{}{}", text_of(*store, "state"), text_of(*store, "path"),
+                              message.empty() ? "" : ": ", message));
+  }
   print_lines(array_of(status, "collisions"), "collisions of names", context.style);
   print_lines(array_of(status, "warnings"), "warnings", context.style);
   return kOk;

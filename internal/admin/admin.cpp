@@ -161,6 +161,7 @@ Task<Admin::Reply> Admin::status() {
   body.integer("snapshot", snapshot ? static_cast<std::int64_t>(snapshot->version) : 0);
   body.raw("collisions", snapshot ? string_array(snapshot->collisions, redactor) : "[]");
   body.raw("warnings", string_array(config_.warnings, redactor));
+  if (facts_.store) body.raw("store", store_object(facts_.store(), redactor));
   co_return Reply(200, body.take());
 }
 

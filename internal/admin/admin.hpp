@@ -22,6 +22,7 @@
 #include "config/config.hpp"
 #include "http/server.hpp"
 #include "registry/registry.hpp"
+#include "store/store.hpp"
 #include "upstream/server.hpp"
 
 namespace mcpx::admin {
@@ -31,6 +32,7 @@ struct Facts {
   std::function<std::size_t()> sessions;                // legacy sessions
   std::function<std::size_t()> connections;             // of clients
   std::function<std::vector<std::string>()> listening;  // "127.0.0.1:7332", "unix:/run/..."
+  std::function<store::Status()> store;
 };
 
 class Admin final : public http::Handler {

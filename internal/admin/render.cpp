@@ -90,6 +90,12 @@ std::string error_object(const Error& error, const Redactor& redactor) {
   return object.string("remedy", redactor(error.remedy)).take();
 }
 
+std::string store_object(const store::Status& status, const Redactor& redactor) {
+  json::ObjectBuilder object;
+  object.string("path", status.path).string("state", store::text(status.state));
+  return object.string("message", redactor(status.message)).take();
+}
+
 std::string server_object(const upstream::Status& status, const Redactor& redactor) {
   json::ObjectBuilder object;
   object.string("name", status.name).string("state", upstream::text(status.state));

@@ -10,6 +10,7 @@
 #include "call/call.hpp"
 #include "json/json.hpp"
 #include "registry/snapshot.hpp"
+#include "store/store.hpp"
 #include "upstream/server.hpp"
 
 namespace mcpx::admin {
@@ -22,6 +23,9 @@ std::string string_array(const std::vector<std::string>& texts, const Redactor& 
 
 // {"code","message","remedy"}
 std::string error_object(const Error& error, const Redactor& redactor);
+
+// {"path","state","message"}
+std::string store_object(const store::Status& status, const Redactor& redactor);
 
 std::string server_object(const upstream::Status& status, const Redactor& redactor);
 std::string tool_object(const registry::Endpoint::ToolRow& row, const Redactor& redactor);

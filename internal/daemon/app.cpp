@@ -15,6 +15,7 @@
 #include "admin/admin.hpp"
 #include "base/redact.hpp"
 #include "daemon/notify.hpp"
+#include "daemon/recovery.hpp"
 #include "daemon/signals.hpp"
 #include "downstream/service.hpp"
 #include "http/server.hpp"
@@ -25,6 +26,8 @@
 #include "runtime/hop.hpp"
 #include "runtime/shard.hpp"
 #include "runtime/task_group.hpp"
+#include "runtime/timer.hpp"
+#include "store/store.hpp"
 #include "upstream/server.hpp"
 #include "upstream/start_gate.hpp"
 
@@ -32,6 +35,7 @@ namespace mcpx::daemon {
 namespace {
 
 constexpr std::size_t kDefaultThreads = 4;
+constexpr Milliseconds kStoreWait{2'000};  // of a start, and of the end, for the disk
 
 log::Level level_of(const std::string& text) {
   if (text == "trace") return log::Level::trace;
@@ -131,6 +135,7 @@ class App {
   }
 
   Task<bool> start() {
+    co_await open_store();
     make_servers();
     registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_,
                                                      std::string(mcp::kSelf), server_pointers_);
@@ -148,6 +153,34 @@ class App {
     co_return listen();
   }
 
+  // Before any server: what was left running may hold what they need, and what is remembered of
+  // them is served at once. A slow disk holds up neither for long; the sweep then goes on behind.
+  Task<void> open_store() {
+    runtime::Shard& main = *pointers_.front();
+    const TimePoint deadline = Clock::now() + kStoreWait;
+    store::Options options;
+    options.state_dir = config_.state_dir;
+    store_ = store::Store::open(std::move(options));
+    background_.spawn("recovery", recover());
+    co_await store_->opened(kStoreWait);
+    runtime::Watchdog late(main, [this] { recovered_.set(false); });
+    late.set(deadline);
+    co_await recovered_.wait();
+    background_.spawn("prune", forget_others());
+  }
+
+  Task<void> recover() {
+    co_await end_left_children(*pointers_.front(), *store_);
+    recovered_.set(true);
+  }
+
+  Task<void> forget_others() {
+    std::vector<std::string> names;
+    for (const config::Server& server : config_.servers)
+      names.push_back(server.name);
+    co_await store_->keep_only(std::move(names));  // the store logs its failures
+  }
+
   void make_servers() {
     upstream::Environment environment;
     environment.supervisor = options_.supervisor.empty() ? find_supervisor() : options_.supervisor;
@@ -157,6 +190,7 @@ class App {
     environment.path_extra = config_.path_extra;
     environment.limits = config_.limits;
     environment.starts = &starts_;
+    environment.store = store_.get();
     for (std::size_t i = 0; i < config_.servers.size(); ++i) {
       servers_.push_back(std::make_unique<upstream::Server>(*pointers_[i % pointers_.size()],
                                                             config_.servers[i], environment));
@@ -169,6 +203,7 @@ class App {
     facts.sessions = [this] { return service_->sessions(); };
     facts.connections = [this] { return http_->connections(); };
     facts.listening = [this] { return addresses_; };
+    facts.store = [this] { return store_->status(); };
     admin_ = std::make_unique<admin::Admin>(config_, *registry_, server_pointers_, redactor_,
                                             std::move(facts));
   }
@@ -255,6 +290,8 @@ class App {
     service_.reset();
     registry_.reset();
     servers_.clear();
+    co_await background_.join();
+    if (store_) co_await store_->close(Clock::now() + kStoreWait);
     log::info("stopped");
   }
 
@@ -265,6 +302,9 @@ class App {
   std::vector<std::unique_ptr<runtime::Shard>> shards_;  // before, so after, everything on them
   std::vector<runtime::Shard*> pointers_;
   upstream::StartGate starts_{*shards_.front(), config_.starts_at_once};
+  std::unique_ptr<store::Store> store_;  // outlives the servers
+  runtime::TaskGroup background_{*shards_.front()};
+  runtime::OneShot<bool> recovered_;
   std::vector<std::unique_ptr<upstream::Server>> servers_;
   std::vector<upstream::Server*> server_pointers_;
   std::unique_ptr<registry::Registry> registry_;

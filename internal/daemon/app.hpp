@@ -1,8 +1,9 @@
 // App: the daemon: makes the rooms in order, waits for a signal, takes them down in reverse.
 //
-// Start: shards, servers, registry, downstream and admin, listeners. Stop (style.md P8): stop
-// accepting, let requests finish within shutdown_grace, end streams, stop servers and their
-// children, join, let the shards run dry, close the log. Thread: startup (the main thread).
+// Start: shards, the store and the sweep of what a killed daemon left, servers, registry,
+// downstream and admin, listeners. Stop (style.md P8): stop accepting, let requests finish within
+// shutdown_grace, end streams, stop servers and their children, join, let the shards run dry, close
+// the log. Thread: startup (the main thread).
 #pragma once
 
 #include <string>

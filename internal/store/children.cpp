@@ -43,7 +43,8 @@ ChildRow::ChildRow(std::string server_, pid_t pid_, std::int64_t start_ticks_, s
       boot_id(std::move(boot_id_)) {}
 
 Task<Result<std::vector<ChildRow>>> Children::all() {
-  return store_.read<std::vector<ChildRow>>([](Database& database) { return all_rows(database); });
+  return store_.read_patiently<std::vector<ChildRow>>(
+      [](Database& database) { return all_rows(database); });
 }
 
 Task<Result<void>> Children::put(ChildRow row) {

@@ -32,6 +32,7 @@ class Children {
  public:
   explicit Children(Store& store) : store_(store) {}
 
+  // Worth waiting for: without it nothing is swept.
   Task<Result<std::vector<ChildRow>>> all();
   Task<Result<void>> put(ChildRow row);
   Task<Result<void>> drop(ChildRow row);

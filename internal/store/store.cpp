@@ -115,7 +115,7 @@ Task<Result<void>> Store::write(std::function<Result<void>(Database&)> work, std
     const Result<void> done = work(database);
     return done ? Result<bool>(true) : Result<bool>(done.error());
   };
-  const Result<bool> done = co_await ask<bool>(kind, std::move(job), bytes, options_.job_timeout);
+  const Result<bool> done = co_await ask<bool>(kind, std::move(job), bytes, options_.write_timeout);
   if (!done) co_return done.error();
   co_return Result<void>();
 }

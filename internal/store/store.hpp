@@ -52,7 +52,9 @@ struct Options {
   std::string state_dir;  // empty: in memory, without a warning
   std::size_t queue_jobs = 4096;
   std::size_t queue_bytes = 64u << 20;
-  Milliseconds job_timeout{10'000};  // a disk that hangs must not hang who asks
+  // A disk that hangs must not hang who asks; what a read would have told can be learned anew.
+  Milliseconds read_timeout{2'000};
+  Milliseconds write_timeout{10'000};
 };
 
 // What an acknowledged write survives: a crash of mcpxd (cheap), or a power cut too (one fsync,
@@ -83,7 +85,11 @@ class Store {
   // For the repositories. `work` runs on the store's thread.
   template <class T>
   Task<Result<T>> read(std::function<Result<T>(Database&)> work) {
-    return ask<T>(Kind::read, std::move(work), 0, options_.job_timeout);
+    return ask<T>(Kind::read, std::move(work), 0, options_.read_timeout);
+  }
+  template <class T>
+  Task<Result<T>> read_patiently(std::function<Result<T>(Database&)> work) {
+    return ask<T>(Kind::read, std::move(work), 0, options_.write_timeout);
   }
   Task<Result<void>> write(std::function<Result<void>(Database&)> work, std::size_t bytes = 0,
                            Durability durability = Durability::crash);

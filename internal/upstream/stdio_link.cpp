@@ -56,6 +56,7 @@ Task<Result<std::shared_ptr<Link>>> open_stdio_link(LinkContext context) {
 StdioLink::StdioLink(LinkContext context, std::unique_ptr<process::Child> child)
     : context_(std::move(context)),
       child_(std::move(child)),
+      record_(context_.environment.store, context_.config.name, *child_),
       framer_(context_.environment.limits.message_bytes),
       pending_(context_.home, context_.config.name,
                [this](rpc::Number id) { give_up(id, "the deadline passed"); }),

@@ -15,6 +15,7 @@
 #include "runtime/one_shot.hpp"
 #include "runtime/task_group.hpp"
 #include "runtime/waiter.hpp"
+#include "upstream/child_record.hpp"
 #include "upstream/link.hpp"
 #include "upstream/pending.hpp"
 
@@ -56,6 +57,7 @@ class StdioLink final : public Link {
 
   LinkContext context_;
   std::unique_ptr<process::Child> child_;
+  ChildRecord record_;
   rpc::LineFramer framer_;
   Pending pending_;
   mcp::ServerFacts facts_;

@@ -61,6 +61,7 @@ cat >"$run/mcpx.yaml" <<YAML
 listen: { http: "127.0.0.1:$mcpx_port" }
 threads: 1
 log: { level: warning }
+state_dir: $run/state
 servers:
   ref: { url: "http://127.0.0.1:$upstream_port/mcp" }
 YAML

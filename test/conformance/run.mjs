@@ -75,6 +75,7 @@ function kill(child, signal) {
 async function startDaemon(names, bare, port) {
   const config = path.join(out, 'mcpx.json');
   writeFileSync(config, JSON.stringify({ listen: { http: `127.0.0.1:${port}` }, log: { level: 'debug' },
+    state_dir: path.join(out, 'state'),
     servers: Object.fromEntries(names.map((name) => [name, { command: process.execPath,
       args: [fixture, '--era', name], ...(name === bare && { prefix: '' }) }])) }));
   const daemon = await run(path.join(build, 'bin/mcpxd'), ['--config', config], path.join(out, 'mcpxd.log'));

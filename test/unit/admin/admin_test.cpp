@@ -15,6 +15,9 @@ class Desk {
     admin::Facts facts;
     facts.sessions = [] { return std::size_t{2}; };
     facts.listening = [] { return std::vector<std::string>{"127.0.0.1:7332"}; };
+    facts.store = [] {
+      return store::Status{"/state/mcpx.db", store::State::memory, "no space, says hunter2"};
+    };
     admin_ = std::make_unique<admin::Admin>(
         house.config(), house.registry(), house.servers(),
         std::make_shared<const Redactor>(std::vector<std::string>{"hunter2"}), std::move(facts));
@@ -67,6 +70,8 @@ Task<void> overview(runtime::Shard& shard) {
   CHECK(json::find(status->body, "sessions") == "2");
   CHECK(json::find(status->body, "connections") == "0");
   CHECK(json::find(status->body, "children") == "2");
+  CHECK(json::find(status->body, "store") ==
+        R"({"path":"/state/mcpx.db","state":"memory","message":"no space, says [redacted]"})");
   for (const char* key : {"version", "uptime_ms", "pid", "snapshot", "collisions", "warnings"}) {
     CHECK(json::find(status->body, key));
   }

@@ -60,7 +60,8 @@ class Directory {
 inline Options options(const std::string& state_dir) {
   Options made;
   made.state_dir = state_dir;
-  made.job_timeout = kPatience;
+  made.read_timeout = kPatience;
+  made.write_timeout = kPatience;
   return made;
 }
 

@@ -1,4 +1,7 @@
 // The queue: many shards, bounds, failures within a batch, and the end.
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -204,8 +207,62 @@ TEST_CASE("store: a disk that hangs does not hang who asks") {
   Directory directory;
   Gate gate;
   Options with = options(directory.path());
-  with.job_timeout = Milliseconds(50);
+  with.write_timeout = Milliseconds(50);
   with_store(with, [&](Store& store) { return slow_body(store, gate); });
+}
+
+// Files of this process can grow to `bytes` only, as on a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit limited = {bytes, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+Task<void> full_disk_body(Store& store) {
+  const Result<void> first = co_await store.eras().put(EraRow("d1", "s1", "modern", "", 1));
+  REQUIRE(first.has_value());
+  {
+    const FullDisk full(fs::file_size(store.status().path + "-wal"));
+    const Result<void> refused = co_await store.catalogues().put(
+        CatalogueRow("large", "d", "{}", std::string(1 << 20, 'x'), 1));
+    CHECK_FALSE(refused.has_value());
+    CHECK_FALSE(store.status().message.empty());
+    const auto row = co_await store.eras().find("d1");
+    CHECK((row.has_value() && row->has_value()));
+  }
+  const Result<void> again = co_await store.eras().put(EraRow("d2", "s2", "modern", "", 1));
+  CHECK(again.has_value());
+  CHECK(store.status().message.empty());
+}
+
+TEST_CASE("store: a full disk refuses writes, loses nothing acknowledged, and may recover") {
+  Directory directory;
+  with_store(options(directory.path()), full_disk_body);
+  CHECK(has_era(directory.path(), "d1"));
+  CHECK(has_era(directory.path(), "d2"));
+}
+
+TEST_CASE("store: without space for a new file it works in memory") {
+  Directory directory;
+  const FullDisk full(100);
+  Status status;
+  const Body body = [&status](Store& store) {
+    status = store.status();
+    return put_era_body(store, "d1");
+  };
+  with_store(options(directory.path()), body);
+  CHECK(status.state == State::memory);
+  CHECK_FALSE(status.message.empty());
 }
 
 Task<void> close_body(Shard&, std::string path, Gate& gate) {
