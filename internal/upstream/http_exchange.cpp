@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "log/log.hpp"
-#include "upstream/hop.hpp"
 #include "upstream/http_post.hpp"
 #include "upstream/http_reply.hpp"
 #include "upstream/questions.hpp"
@@ -37,14 +36,6 @@ bool answers(const rpc::Message& message, const std::string& id, rpc::Number num
 // A refusal by whoever stands before the MCP server, even where it is spelled as JSON-RPC.
 bool is_gatekeeper(unsigned status) {
   return status == 401 || status == 403 || status == 407 || status == 429 || status >= 500;
-}
-
-// On the shard where its sink lives, which is another one only over HTTP+SSE.
-void tell(const call::Caller& caller, std::string json) {
-  if (!caller.sink || !caller.shard) return;
-  if (caller.shard->is_current()) return caller.sink->notify(std::move(json));
-  caller.shard->post(
-      [sink = caller.sink, text = std::move(json)]() mutable { sink->notify(std::move(text)); });
 }
 
 }  // namespace
@@ -257,15 +248,14 @@ void HttpLink::take_message(rpc::Message message, Post& post) {
 }
 
 void HttpLink::relay(const rpc::Message& message, Post& post) {
-  if (message.method == "notifications/progress" && post.forward) {
-    const Forward& forward = *post.forward;
-    post.deadline =
-        std::max(post.deadline, std::min(Clock::now() + forward.timeout, forward.latest));
-    const call::Caller& caller = forward.call.caller;
-    if (!caller.progress_token.empty()) tell(caller, progress_for(caller, message.params));
-  } else if (message.method == "notifications/message" && post.forward) {
-    const call::Caller& caller = post.forward->call.caller;
-    if (wants_log(caller, message.params)) tell(caller, log_message_for(message.params));
+  if (message.method == "notifications/progress") {
+    const auto token = json::find(message.params, "progressToken");
+    const bool own = token && rpc::id_number(*token) == post.number;
+    if (own && post.relay && post.relay->progress(message.params, Clock::now())) {
+      post.deadline = std::max(post.deadline, post.relay->deadline());
+    }
+  } else if (message.method == "notifications/message") {
+    if (post.relay) post.relay->log(message.params);
   } else {
     lists_changed(message.method);
   }

@@ -14,6 +14,7 @@ namespace mcpx::upstream {
 namespace {
 
 constexpr Milliseconds kGoodbye{1'000};
+constexpr Milliseconds kLevelTimeout{2'000};  // for the answer to logging/setLevel
 // Answers and notices on their way at once, per shard, besides calls; a server that asks for more
 // is not well.
 constexpr std::size_t kTasksAtMost = 256;
@@ -109,6 +110,7 @@ void HttpLink::established(const mcp::ServerFacts& facts) {
   facts_ = facts;
   set_version(facts.revision);
   plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
+  logs_ = is_legacy() && json::find(facts.capabilities, "logging").has_value();
   if (is_legacy() && endpoint_.empty()) tasks_.spawn("listen", listen());
 }
 
@@ -175,6 +177,17 @@ class Counted {
 
 }  // namespace
 
+// A legacy server logs by the level of its session. Waited for, because requests on two connections
+// may overtake each other; whatever the server makes of it, the call goes on.
+Task<void> HttpLink::tell_level(std::string_view level) {
+  json::ObjectBuilder params;
+  params.string("level", level);
+  std::string text = params.take();
+  const TimePoint soon = Clock::now() + kLevelTimeout;
+  Reply reply = co_await request("logging/setLevel", std::move(text), soon, OnGiveUp::forget);
+  if (!reply) log::debug("server {}: {}", context_.config.name, reply.error().message);
+}
+
 Task<Reply> HttpLink::forward(const Forward& forward) {
   if (endpoint_.empty() || context_.home.is_current()) co_return co_await forward_here(forward);
   co_return co_await forward_to_home(forward);
@@ -183,18 +196,22 @@ Task<Reply> HttpLink::forward(const Forward& forward) {
 Task<Reply> HttpLink::forward_here(const Forward& forward) {
   const Counted counted(calls_);
   const call::Call& call = forward.call;
+  if (logs_ && asked_level_.lower_to(call.caller.log_level)) {
+    co_await tell_level(call.caller.log_level);
+  }
+  Relay relay(forward);
   Post post;
   post.method = call.method_name;
   number(post);
   post.deadline = forward.deadline;
-  post.forward = &forward;
+  post.relay = &relay;
   post.cancel = forward.cancel;
   post.resumable = is_legacy();
   HopContext hop;
   hop.to = facts_.revision;
   hop.client_info = context_.environment.client_info;
   hop.plain_meta = plain_meta_;
-  if (call.caller.sink && !call.caller.progress_token.empty()) hop.progress_token = post.id;
+  hop.progress_token = post.id;
   post.body = hop_params(call, hop);
   if (!is_legacy()) {
     const std::string_view member = call.method == mcp::Method::resources_read ? "uri" : "name";
@@ -204,7 +221,9 @@ Task<Reply> HttpLink::forward_here(const Forward& forward) {
   }
   post.envelope = rpc::request_envelope(post.id, call.method_name);
   Reply reply = co_await carry(post);
-  if (!reply && reply.error().code == "request.cancelled") {
+  const bool given_up = !reply && reply.error().code == "request.cancelled";
+  given_up ? relay.close() : relay.finish();
+  if (given_up) {
     cancel_on_wire(post, forward.cancel ? forward.cancel->reason() : "");
   } else if (!reply && reply.error().code == "upstream.timeout") {
     cancel_on_wire(post, "the deadline passed");

@@ -7,7 +7,7 @@
 // http_exchange.cpp has one POST and its reply, http_stream.cpp what arrives without being asked
 // for and the resumption of broken streams, http_sse.cpp the transport of 2024-11-05, http_reply
 // what statuses and bodies mean.
-// Thread: ask(), request(), notify() home shard; forward() any shard.
+// Thread: ask(), notify() home shard; request(), forward() any shard.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@
 #include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
 #include "upstream/link.hpp"
+#include "upstream/relay.hpp"
 
 namespace mcpx::upstream {
 
@@ -107,6 +108,7 @@ class HttpLink final : public Link {
 
   // --- http_link.cpp
   Task<Reply> forward_here(const Forward& forward);
+  Task<void> tell_level(std::string_view level);
   void add_fields(std::vector<http1::Field>& fields, const Post& post) const;
   void add_session(std::vector<http1::Field>& fields) const;
   void number(Post& post);
@@ -127,6 +129,8 @@ class HttpLink final : public Link {
   std::string session_id_;
   std::string endpoint_;  // HTTP+SSE: the target of every POST; empty: Streamable HTTP
   std::string version_;   // what MCP-Protocol-Version says: the probe's claim, then the answer
+  bool logs_ = false;     // it takes logging/setLevel
+  AskedLevel asked_level_;
   std::atomic<bool> lost_{false};
   std::atomic<std::size_t> calls_{0};  // in flight, on all shards
   std::vector<Local> locals_;          // by shard index

@@ -28,8 +28,8 @@ struct HttpLink::Post {
   std::string body;
   TimePoint deadline = kNever;
   runtime::CancelSource* cancel = nullptr;
-  const Forward* forward = nullptr;  // whose progress and log messages come with it; may be null
-  bool resumable = false;            // a legacy request: GET brings what its stream did not
+  Relay* relay = nullptr;  // of a call: what the server says of it meanwhile
+  bool resumable = false;  // a legacy request: GET brings what its stream did not
 
   // What has become of it.
   unsigned status = 0;

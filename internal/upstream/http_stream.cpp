@@ -267,7 +267,7 @@ void HttpLink::deliver_log(rpc::Message message) {
 void HttpLink::deliver_log_here(const rpc::Message& message) {
   if (calls_ != 1) return;
   for (Post* post = local().first; post; post = post->next) {
-    if (post->forward) return relay(message, *post);
+    if (post->relay) return relay(message, *post);
   }
 }
 
