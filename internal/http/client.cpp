@@ -56,8 +56,8 @@ Task<Result<std::unique_ptr<Response>>> Pool::send(std::shared_ptr<Pool> self,
     auto exchange = std::make_unique<ClientResponse>(self, std::move(wire), request);
     Result<void> started = co_await exchange->start(request);
     if (started) co_return std::unique_ptr<Response>(std::move(exchange));
-    // A kept connection is known dead only on use; the server cannot have acted on a request over
-    // one it had closed. Once, on a fresh one.
+    // Once more on a fresh connection, but only what the server cannot have read whole: it may be
+    // in the middle of a call that must not happen twice.
     if (!reused || !exchange->may_retry()) co_return started.error();
     wire.reset();
   }
@@ -118,11 +118,15 @@ Task<Result<std::unique_ptr<net::ByteStream>>> Pool::secure(std::unique_ptr<net:
   co_return dial_error(cause, nullptr);
 }
 
+// The one used last that its server has not closed meanwhile.
 std::unique_ptr<Wire> Pool::take_idle() {
-  if (idle_.empty()) return nullptr;
-  std::unique_ptr<Wire> wire = std::move(idle_.back());
-  idle_.pop_back();
-  return wire;
+  std::unique_ptr<Wire> wire;
+  while (!idle_.empty()) {
+    wire = std::move(idle_.back());
+    idle_.pop_back();
+    if (wire->stream->quiet()) return wire;
+  }
+  return nullptr;
 }
 
 void Pool::give_back(std::unique_ptr<Wire> wire) {

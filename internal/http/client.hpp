@@ -1,8 +1,9 @@
 // The HTTP/1.1 client: a keep-alive pool per shard and origin.
 //
-// A pooled connection is only known dead on use, so a request that failed before any byte of its
-// answer on a reused connection is sent again once on a fresh one. Redirects are not followed: the
-// answer is given as it is. Bodies in gzip or deflate are decoded, although never asked for.
+// A kept connection that its server has closed is not used again. A request is sent a second time,
+// on a fresh connection, only if the first broke before all of it was written. Redirects are not
+// followed: the answer is given as it is. Bodies in gzip or deflate are decoded, although never
+// asked for.
 //
 // Errors: http.dial (with the net error inside) and http.proxy, before which nothing of the request
 // was sent; http.tls; http.closed, http.timeout, http.bad_response, http.encoding (a coding that is

@@ -42,6 +42,7 @@ Task<Result<void>> ClientResponse::start(const Request& request) {
   wire_->stream->read_deadline(request.deadline);
   wire_->stream->write_deadline(request.deadline);
   Result<void> written = co_await write(request);
+  sent_ = written.has_value();
   // A server that refuses a large body may answer and close before it has read it all, so what it
   // said is worth reading.
   if (!written && written.error().code != "net.reset") co_return explain(written.error());
@@ -129,7 +130,7 @@ Task<Result<ClientResponse::Input>> ClientResponse::pull() {
 }
 
 bool ClientResponse::may_retry() const {
-  return lost_ && !closed_ && !cancelled_ && !wire_->decoder.started();
+  return lost_ && !sent_ && !closed_ && !cancelled_ && !wire_->decoder.started();
 }
 
 Error ClientResponse::explain(const Error& error) const {

@@ -79,7 +79,7 @@ class ClientResponse final : public Response {
 
   // Writes the request and reads the answer's head.
   Task<Result<void>> start(const Request& request);
-  // Nothing of an answer came and the connection is broken: with another one it may work.
+  // The connection broke before all of the request was sent: with another one it may work.
   bool may_retry() const;
 
   const http1::ResponseHead& head() const override { return wire_->decoder.head(); }
@@ -116,6 +116,7 @@ class ClientResponse final : public Response {
   bool closed_ = false;
   bool broken_ = false;  // not to be used again
   bool lost_ = false;    // the server ended it
+  bool sent_ = false;    // all of the request
 };
 
 }  // namespace mcpx::http

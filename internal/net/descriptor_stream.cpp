@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -103,6 +104,11 @@ class DescriptorStream final : public ByteStream {
     const std::string_view parts[] = {bytes};
     const ssize_t written = write_now(Outgoing(parts));
     return written > 0 ? static_cast<std::size_t>(written) : 0;
+  }
+
+  bool quiet() const override {
+    pollfd waiting{const_cast<AsioDescriptor&>(descriptor_).native_handle(), POLLIN, 0};
+    return !closed_ && ::poll(&waiting, 1, 0) == 0;
   }
 
   void shutdown_send() override {

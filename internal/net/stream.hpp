@@ -38,6 +38,10 @@ class ByteStream {
   // word before close(), and not while a write is pending.
   virtual std::size_t try_write(std::string_view /*bytes*/) { return 0; }
 
+  // Whether an idle stream is as it was left: the peer neither ended it nor sent anything. Asked
+  // before a kept connection is used again, and not while a read is pending.
+  virtual bool quiet() const { return true; }
+
   virtual void shutdown_send() = 0;      // ends our side; the peer reads EOF
   virtual void close() = 0;              // ends both; pending operations answer net.closed
   virtual std::string peer() const = 0;  // for log lines: "127.0.0.1:5123", "unix", "pid 77 stdout"

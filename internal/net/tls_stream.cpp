@@ -95,6 +95,8 @@ class TlsStream final : public ByteStream {
     if (starved_writer_) watch();
   }
 
+  bool quiet() const override { return !closed_ && inner_->quiet(); }
+
   void shutdown_send() override {
     if (closed_) return;
     say_goodbye();

@@ -63,6 +63,27 @@ Task<void> expect_read_error(ByteStream& stream, std::string code) {
   REQUIRE(bytes.error().code == code);
 }
 
+Task<void> quiet_body(runtime::Shard& shard) {
+  for (const bool pipe : {false, true}) {
+    Ends ends = pipe ? pipe_ends(shard) : socket_ends(shard);
+    REQUIRE(ends.far->quiet());
+    Result<void> written = co_await write_all(*ends.near, "unasked");
+    REQUIRE(written.has_value());
+    REQUIRE_FALSE(ends.far->quiet());
+    std::array<char, 64> buffer;
+    Result<std::size_t> bytes = co_await ends.far->read_some(buffer);
+    REQUIRE(bytes.has_value());
+    REQUIRE(ends.far->quiet());
+    ends.near->close();
+    REQUIRE_FALSE(ends.far->quiet());
+    ends.far->close();
+    REQUIRE_FALSE(ends.far->quiet());
+  }
+}
+TEST_CASE("an idle stream is quiet until its peer says something or ends it") {
+  test::on_shard(quiet_body);
+}
+
 Task<void> gathered_body(runtime::Shard& shard) {
   Ends ends = socket_ends(shard);
   const std::string_view parts[] = {"", "one ", "", "two", ""};
