@@ -1,5 +1,7 @@
 #include "call/call.hpp"
 
+#include <fmt/format.h>
+
 #include "rpc/message.hpp"
 
 namespace mcpx::call {
@@ -24,7 +26,11 @@ Outcome Outcome::of_failure(int code, const Error& error, std::string_view serve
   json::ObjectBuilder data;
   data.string("code", error.code);
   if (!server.empty()) data.string("server", server);
-  if (!error.remedy.empty()) data.string("remedy", error.remedy);
+  if (!error.remedy.empty()) {
+    data.string("remedy", error.remedy);
+  } else if (!server.empty()) {
+    data.string("remedy", fmt::format("see `mcpx servers {}` and the server's own log", server));
+  }
   return of_error(rpc::error_object(code, error.text(), data.take()), mcp::kLatestModern);
 }
 
