@@ -231,11 +231,11 @@ void StdioLink::take_line(rpc::Line line) {
   }
   const rpc::ParseFailure& failure = parsed.error();
   const auto id = rpc::id_number(failure.id);
-  if (id && pending_.answer(*id, Error("upstream.bad_frame",
-                                       "its answer is not a valid message: " + failure.message,
-                                       "report this to the server's author"))) {
-    return;
-  }
+  Error error("upstream.bad_frame",
+              fmt::format("server {} answered with something that is not a valid message: {}",
+                          context_.config.name, failure.message),
+              "report this to the server's author");
+  if (id && pending_.answer(*id, std::move(error))) return;
   junk(failure.message);
 }
 
