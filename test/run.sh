@@ -5,8 +5,9 @@
 # Usage: test/run.sh [--all | --quick | --only STAGE[,STAGE...]] [--no-install] [--write-matrix]
 #   (default)       build with g++, unit, lint, end to end, conformance, 10 s of fuzzing per target
 #   --quick         unit and lint only
-#   --all           besides: clang, address+undefined and thread sanitizers, longer fuzzing, soak, bench
-#   --only          of: unit lint e2e conformance fuzz clang asan tsan soak bench
+#   --all           besides: clang, address+undefined and thread sanitizers, longer fuzzing, soak, random
+#                   faults, bench
+#   --only          of: unit lint e2e conformance fuzz clang asan tsan soak faults bench
 #   --no-install    do not install packages
 #   --write-matrix  write docs/conformance-matrix.md too
 # Logs and results: build/test-logs. docs/testing.md explains the stages.
@@ -20,19 +21,19 @@ write_matrix=no
 all=no
 while [ $# -gt 0 ]; do
   case $1 in
-    --all) all=yes; stages=(unit lint e2e conformance fuzz clang asan tsan soak bench) ;;
+    --all) all=yes; stages=(unit lint e2e conformance fuzz clang asan tsan soak faults bench) ;;
     --quick) stages=(unit lint) ;;
     --only) [ $# -ge 2 ] || fail "--only needs a stage"; IFS=, read -ra stages <<<"$2"; shift ;;
     --only=*) IFS=, read -ra stages <<<"${1#*=}" ;;
     --no-install) install=no ;;
     --write-matrix) write_matrix=yes ;;
-    -h | --help) sed -n '2,14p' "$0" | cut -c3-; exit 0 ;;
+    -h | --help) sed -n '2,15p' "$0" | cut -c3-; exit 0 ;;
     *) fail "unknown option $1; see test/run.sh --help" ;;
   esac
   shift
 done
 for stage in "${stages[@]}"; do
-  case $stage in unit | lint | e2e | conformance | fuzz | clang | asan | tsan | soak | bench) ;;
+  case $stage in unit | lint | e2e | conformance | fuzz | clang | asan | tsan | soak | faults | bench) ;;
     *) fail "unknown stage $stage; see test/run.sh --help" ;;
   esac
 done
@@ -273,6 +274,15 @@ soak() {
   [ ! -x test/soak/run.sh ] || MCPX_BUILD_DIR=$PWD/build/release step soak run.sh test/soak/run.sh
 }
 
+# Rounds of the fault harness from a seed that nobody chose; its first and last lines tell it.
+faults() {
+  step e2e npm-packages npm_packages || return
+  use_node
+  say "faults"
+  MCPX_BUILD_DIR=$PWD/build/debug MCPX_LOG_DIR=$logs/e2e/faults step faults "random seed" \
+    node test/e2e/faults/run.mjs --seconds 20 --rounds 3
+}
+
 bench() {
   if [ ! -x test/bench/run.sh ]; then
     note "bench: test/bench/run.sh is not here yet"
@@ -319,11 +329,11 @@ if wants lint; then
   lint >"$logs/lint.out" 2>&1 &
   background+=($!)
 fi
-if wants e2e || wants soak; then
+if wants e2e || wants soak || wants faults; then
   npm_packages >"$logs/npm.log" 2>&1 &
   npm=$!
 fi
-if wants unit || wants e2e || wants conformance; then built debug; fi
+if wants unit || wants e2e || wants conformance || wants faults; then built debug; fi
 [ -z "${npm:-}" ] || wait "$npm"
 if [ ${#background[@]} -gt 0 ]; then
   wait "${background[@]}"
@@ -355,6 +365,7 @@ for preset in asan tsan; do
 done
 [ -z "${builder:-}" ] || wait "$builder"
 ! wants soak || soak
+! wants faults || ! ready debug || faults
 ! wants bench || bench
 matrix
 summary

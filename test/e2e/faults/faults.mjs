@@ -1,0 +1,22 @@
+// The faults, by where they happen. What each does: upstreams/stdio.mjs, upstreams/http.mjs and
+// driver.mjs.
+
+// Asked for by a call, in its arguments.
+export const inCall = {
+  stdio: ['exit', 'exit mid-frame', 'close stdout', 'never', 'late', 'truncated', 'glued', 'corrupt',
+    'garbage', 'wrong id', 'text id', 'null id', 'twice', 'both members', 'error', 'huge stderr', 'deaf',
+    'too large'],
+  http: ['exit', 'reset before head', 'reset mid-body', 'stall after head', 'stall before head', 'late',
+    'truncated chunk', 'bad chunk', 'length too large', 'length too small', 'status 500', 'status 503',
+    'status 202', 'html', 'garbage', 'corrupt', 'wrong id', 'error', 'sse cut', 'sse reset', 'sse twice',
+    'sse garbage', 'sse never', 'forget sessions'],
+};
+
+// Done to the process from outside.
+export const onProcess = {
+  stdio: ['kill', 'terminate', 'stop for a while', 'stop for good'],
+  http: ['kill', 'stop for a while', 'stop for good', 'listener closed', 'sessions dropped'],
+};
+
+// For the next start of a stdio server.
+export const atStart = ['exit', 'exit in handshake', 'mute', 'garbage', 'list fails'];

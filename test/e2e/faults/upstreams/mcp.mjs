@@ -1,0 +1,44 @@
+// What the upstreams of the fault harness have in common, over either transport: one server with the
+// tool `echo`, in one era, which notes every call that it carries out.
+import { appendFileSync } from 'node:fs';
+
+import { contentOf, definition } from '../echo.mjs';
+
+export const MODERN = '2026-07-28';
+
+export class EchoServer {
+  // `executed` is a file that gets the nonce of every call: a call must not be carried out twice.
+  constructor({ name, era, executed }) {
+    Object.assign(this, { name, era, executed });
+  }
+
+  // The answer to one request, as {result} or {error}; params are already parsed.
+  answer(method, params = {}) {
+    const modern = this.era === 'modern';
+    const capabilities = { tools: { listChanged: false } };
+    const serverInfo = { name: this.name, version: '1' };
+    const ok = (result) => ({ result: modern ? { resultType: 'complete', ...result } : result });
+    if (method === 'initialize' && !modern) {
+      return ok({ protocolVersion: params.protocolVersion, capabilities, serverInfo });
+    }
+    if (method === 'server/discover' && modern) {
+      return ok({ supportedVersions: [MODERN], capabilities, ttlMs: 1000, cacheScope: 'private',
+        _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo } });
+    }
+    if (method === 'ping') return ok({});
+    if (method === 'tools/list') {
+      return ok({ tools: [definition], ...(modern ? { ttlMs: 1000, cacheScope: 'private' } : {}) });
+    }
+    if (method === 'tools/call') {
+      appendFileSync(this.executed, `${params.arguments.nonce}\n`);
+      return ok({ content: contentOf(this.name, params.arguments) });
+    }
+    return { error: { code: -32601, message: 'Method not found' } };
+  }
+}
+
+export const frame = (id, answer) => JSON.stringify({ jsonrpc: '2.0', id, ...answer });
+export const progress = (token, done) => JSON.stringify({ jsonrpc: '2.0',
+  method: 'notifications/progress', params: { progressToken: token, progress: done } });
+// An error of the server's own: reaches the caller as it is.
+export const ownError = (nonce) => ({ error: { code: -32050, message: 'not today', data: { nonce } } });
