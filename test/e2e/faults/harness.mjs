@@ -27,7 +27,7 @@ const RSS_KB = 24 * 1024;
 function configOf(server, dir) {
   const timeouts = server.victim
     ? { call_timeout: `${CALL_TIMEOUT}ms`, start_timeout: `${4_000 * slow}ms`, list_timeout: `${3_000 * slow}ms`,
-      stop_grace: '200ms' }
+      stop_grace: '200ms', breaker: { failures: 5, cooldown: '400ms' } }
     : { call_timeout: `${40_000 * slow}ms` };
   if (server.transport === 'http') return { url: `http://127.0.0.1:${server.port}/mcp`, ...timeouts };
   const { name, era } = server;
