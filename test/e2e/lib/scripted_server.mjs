@@ -17,6 +17,7 @@
 //   pageSize    page length;  cursors: [cursor of page 2, of page 3, ...];  sameCursor: true
 //   results     {tool: raw JSON text of the result}; the default echoes the arguments
 //   errors      {tool: raw JSON text of the error}
+//   counters    [tools that answer how often this process was called for them]
 //   big         {tool: n}            a text of n bytes as result
 //   initializeError  raw JSON text;  state: file that counts starts
 //   answerDiscover   raw JSON text of the result of server/discover
@@ -52,6 +53,7 @@ function starts() {
   writeFileSync(script.state, String(count + 1));
   return count + 1;
 }
+const counts = {};
 const seenOnce = new Set();
 function firstTime(method) {
   const file = script.state ? `${script.state}.${method.replace('/', '_')}` : null;
@@ -109,6 +111,10 @@ const methods = {
   'tools/call': (p) => {
     if (script.errors?.[p.name]) return { error: script.errors[p.name] };
     if (script.results?.[p.name]) return withType(raw(script.results[p.name]));
+    if (script.counters?.includes(p.name)) {
+      counts[p.name] = (counts[p.name] ?? 0) + 1;
+      return withType(JSON.stringify({ content: [{ type: 'text', text: String(counts[p.name]) }] }));
+    }
     if (script.big?.[p.name]) {
       return withType(`{"content":[{"type":"text","text":"${'x'.repeat(script.big[p.name])}"}]}`);
     }

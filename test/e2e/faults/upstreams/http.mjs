@@ -142,6 +142,7 @@ function listen() {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   });
 }
+await listen();
 process.on('message', async (order) => {
   if (order.forget) sessions.clear();
   if (order.listen === false) { server.close(); server.closeAllConnections(); }
@@ -150,5 +151,4 @@ process.on('message', async (order) => {
   process.send({ done: order });
 });
 process.on('disconnect', () => process.exit(0));
-await listen();
 process.send({ ready: true });
