@@ -63,7 +63,11 @@ Task<Answer> list(Request& request, mcp::ListKind kind) {
     co_return Answer::error(rpc::kInvalidParams, "Invalid params: unknown cursor");
   }
   std::string name(request.endpoint);
-  const EndpointPtr endpoint = co_await endpoint_when_listed(request.core, std::move(name));
+  EndpointPtr endpoint = co_await endpoint_when_listed(request.core, std::move(name));
+  if (endpoint && registry::Registry::stale(*endpoint, kind)) {
+    co_await request.core.registry.renew(endpoint, kind);
+    endpoint = endpoint_now(request.core, request.endpoint);
+  }
   if (!endpoint) co_return no_catalogue();
   if (endpoint->server && !endpoint->ready) co_return co_await not_ready(*endpoint->server);
   if (withheld(*endpoint, request, kind)) co_return method_not_found(request);

@@ -59,6 +59,7 @@ class Builder {
     endpoint->bare_ = bare_server(servers);
     for (const ServerView& view : servers) {
       endpoint->servers_.emplace(view.config->name, view.server);
+      endpoint->sources_.push_back(view.server);
       if (!view.catalogue) continue;
       endpoint->ready = true;
       add_instructions(*endpoint, view);
@@ -77,6 +78,7 @@ class Builder {
     auto endpoint = std::make_shared<Endpoint>();
     endpoint->name = view.config->name;
     endpoint->server = view.server;
+    endpoint->sources_.push_back(view.server);
     endpoint->config = view.config;
     endpoint->ready = view.catalogue != nullptr;
     endpoint->capabilities_legacy = kAggregateCapabilities;

@@ -8,6 +8,7 @@
 #include "registry/builder.hpp"
 #include "runtime/hop.hpp"
 #include "runtime/one_shot.hpp"
+#include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
 
 namespace mcpx::registry {
@@ -17,6 +18,8 @@ namespace {
 constexpr Milliseconds kCoalesce{20};
 // During warm-up a list waits this long for the other servers once one of them is there.
 constexpr Milliseconds kStragglers{500};
+// What a list waits at most for servers whose own list is stale.
+constexpr Milliseconds kRenewal{1'000};
 
 using upstream::State;
 
@@ -247,6 +250,36 @@ Task<void> Registry::wait_ready(std::string endpoint, TimePoint deadline) {
     return wait_for(impl, endpoint, deadline);
   };
   co_await runtime::run_on<bool>(impl->home, at_home);
+}
+
+// --- Stale lists
+
+namespace {
+
+Task<void> renew_one(upstream::Server& server, mcp::ListKind kind, TimePoint deadline) {
+  const bool read = co_await server.renew(kind, deadline);
+  static_cast<void>(read);  // else the old list is as good as it gets
+}
+
+}  // namespace
+
+bool Registry::stale(const Endpoint& endpoint, mcp::ListKind kind) {
+  const TimePoint now = Clock::now();
+  return std::any_of(endpoint.sources().begin(), endpoint.sources().end(),
+                     [&](const upstream::Server* server) { return server->stale(kind, now); });
+}
+
+Task<void> Registry::renew(std::shared_ptr<const Endpoint> endpoint, mcp::ListKind kind) {
+  const TimePoint now = Clock::now();
+  const TimePoint deadline = now + kRenewal;
+  runtime::TaskGroup reading(runtime::Shard::current());
+  for (upstream::Server* server : endpoint->sources()) {
+    if (server->stale(kind, now)) reading.spawn("renewal", renew_one(*server, kind, deadline));
+  }
+  co_await reading.join();
+  // A list that came out different was reported to the registry before its server answered here.
+  std::string name = endpoint->name;
+  co_await wait_ready(std::move(name), deadline);
 }
 
 }  // namespace mcpx::registry

@@ -41,6 +41,13 @@ class Registry {
   // deadline came (case C13: a bounded wait during warm-up instead of an empty list). Any shard.
   Task<void> wait_ready(std::string endpoint, TimePoint deadline);
 
+  // True if a server of the endpoint would have its list asked for again before it is shown. Cheap:
+  // one comparison per server. Any shard.
+  static bool stale(const Endpoint& endpoint, mcp::ListKind kind);
+  // Has those lists read again, all at once, and waits a bounded time for the snapshot with what
+  // came; servers that are slow or gone keep the list they have. Any shard.
+  Task<void> renew(std::shared_ptr<const Endpoint> endpoint, mcp::ListKind kind);
+
   // `changed` runs on the calling shard after each snapshot that changed what an endpoint shows
   // (/mcp: only when the visible list changed; /mcp/{server}: whenever the server said so).
   // Any shard, at start-up.

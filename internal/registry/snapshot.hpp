@@ -53,6 +53,7 @@ class Endpoint {
   std::optional<Target> prompt(std::string_view exposed) const;
   std::optional<Target> resource(std::string_view exposed) const;  // listed, template or qualified
   bool aggregate() const { return server == nullptr; }
+  const std::vector<upstream::Server*>& sources() const { return sources_; }  // all it lists of
   // Exposed tools in list order, for /v1/tools.
   struct ToolRow {
     std::string exposed, original, server;
@@ -72,6 +73,7 @@ class Endpoint {
   // The one server whose prefix is empty: a URI that is not qualified is one of its own.
   std::optional<Target> bare_;
   std::vector<ToolRow> tool_rows_;
+  std::vector<upstream::Server*> sources_;
 };
 
 struct Snapshot {

@@ -56,8 +56,12 @@ Task<Answered> Lifecycle::forward(const call::Call& call) {
   const Breaker::Verdict verdict = breaker_.ask(Clock::now());
   if (verdict == Breaker::Verdict::refuse) co_return Answered(refusal());
   const Terms terms = terms_of(call);
+  std::shared_ptr<const Catalogue> used = view().offers;
   Answered answered = co_await forward_once(call, terms);
-  if (!answered.reply && worth_repeating(call, answered.reply.error())) {
+  if (fields_refused(call, answered)) {
+    const bool learnt = co_await learn_fields(std::move(used), terms.deadline);
+    if (learnt) answered = co_await forward_once(call, terms);
+  } else if (!answered.reply && worth_repeating(call, answered.reply.error())) {
     answered = co_await forward_once(call, terms);
   }
   judge(verdict, answered.reply);

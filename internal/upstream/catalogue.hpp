@@ -3,12 +3,17 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "mcp/method.hpp"
+#include "mcp/param_headers.hpp"
 #include "mcp/probe.hpp"
 
 namespace mcpx::upstream {
@@ -23,16 +28,41 @@ struct List {
   std::vector<Item> items;
   std::int64_t ttl_ms = 0;  // smallest of its pages; 0 from a legacy server
   bool is_private = false;  // true if any page said so
+  // Until when it may be served without asking again: what its pages allow, of a modern server. A
+  // legacy list lives until list_changed.
+  TimePoint fresh_until = kNever;
+  // What was odd: a repeated cursor, an item without a name, a tool that had to be left out.
+  std::vector<std::string> remarks;
+};
+
+// What a call of one tool depends on, read from its definition.
+struct ToolTraits {
+  std::vector<mcp::MirroredParam> mirrored;  // arguments its server wants to see in header fields
+  bool repeatable = false;                   // the server says that calling it again does no harm
 };
 
 struct Catalogue {
   mcp::ServerFacts facts;
   std::array<List, mcp::kListKinds> lists;
-  std::vector<std::string> remarks;  // what was odd: a repeated cursor, an item without a name
+  std::vector<std::string> remarks;  // those of all lists
 
-  // True if the server says of that tool, by its own name, that calling it again does no harm.
-  bool repeatable(std::string_view tool) const;
+  // Reads the traits of the tools; whoever has filled in the lists calls it once.
+  void note_traits();
+
   const List& list(mcp::ListKind kind) const { return lists[static_cast<std::size_t>(kind)]; }
+  // By the tool's own name; null for one that has none (or is not listed).
+  const ToolTraits* traits_of(std::string_view tool) const;
+  // True if the server says of that tool that calling it again does no harm.
+  bool repeatable(std::string_view tool) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  std::unordered_map<std::string, ToolTraits, Hash, std::equal_to<>> traits_;
 };
 
 }  // namespace mcpx::upstream

@@ -111,6 +111,15 @@ Reply HttpLink::expired(unsigned status) {
       "call again");
 }
 
+// It spoke this version when the link was opened: it is another server by now, and which version it
+// speaks is for the handshake to find out.
+Reply HttpLink::version_refused() {
+  lost_ = true;
+  return Error("upstream.session_expired",
+               fmt::format("server {} no longer speaks {}", context_.config.name, version_),
+               "call again");
+}
+
 // --- A body
 
 Task<Reply> HttpLink::read_whole(http::Response& response, Post& post) {
@@ -238,12 +247,21 @@ void HttpLink::take_message(rpc::Message message, Post& post) {
       }
       return;
     case rpc::Kind::notification:
+      if (post.listens) return hear_subscribed(message, post);
       return relay(message, post);
     case rpc::Kind::request:
       // A modern server has no requests, and takes no responses (2026-07-28
       // basic/transports/streamable-http, "Receiving Messages").
       if (is_legacy()) answer_request(message);
       return;
+  }
+}
+
+// Some servers end a subscription with this notification instead of a result.
+void HttpLink::hear_subscribed(const rpc::Message& message, Post& post) {
+  if (listener_.take(message, Listener::Channel::own)) return;
+  if (Listener::cancelled_by(message) == post.number) {
+    post.settle(Error("upstream.disconnected", "the server ended the subscription"));
   }
 }
 

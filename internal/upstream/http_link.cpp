@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "log/log.hpp"
-#include "mcp/header_codec.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/hop.hpp"
 #include "upstream/http_post.hpp"
+#include "upstream/http_reply.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -59,6 +59,8 @@ HttpLink::HttpLink(LinkContext context, http::Url url, const http::Client::Optio
       version_(mcp::text(mcp::kLatestModern)),
       locals_(context_.environment.shards.size()),
       heard_retry_(kRetry),
+      listener_(context_.home, context_.events,
+                [this](std::string params) { return hold_listen(std::move(params)); }),
       pause_(context_.home),
       tasks_(context_.home) {}
 
@@ -86,8 +88,7 @@ void HttpLink::add_fields(std::vector<http1::Field>& fields, const Post& post) c
   }
   const auto revision = mcp::parse_revision(version_);
   if (revision && mcp::era_of(*revision) == mcp::Era::modern) {
-    fields.emplace_back("Mcp-Method", post.method);
-    if (!post.name.empty()) fields.emplace_back("Mcp-Name", post.name);
+    post.mirrored.append_to(fields, post.method);
   }
   add_session(fields);
 }
@@ -111,7 +112,11 @@ void HttpLink::established(const mcp::ServerFacts& facts) {
   set_version(facts.revision);
   plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
   logs_ = is_legacy() && json::find(facts.capabilities, "logging").has_value();
-  if (is_legacy() && endpoint_.empty()) tasks_.spawn("listen", listen());
+  if (!is_legacy()) {
+    tasks_.spawn("listen", listener_.run(facts_, std::string(client_info())));
+  } else if (endpoint_.empty()) {
+    tasks_.spawn("listen", listen());
+  }
 }
 
 // --- Requests
@@ -150,6 +155,18 @@ Task<Reply> HttpLink::request(std::string_view method, std::string params, TimeP
     cancel_on_wire(post, "the deadline passed");
   }
   co_return reply;
+}
+
+// The subscription of the Listener; its stream ends with the link.
+Task<Reply> HttpLink::hold_listen(std::string params) {
+  if (lost_) co_return Error("upstream.stopped", "its session is over");
+  Post post;
+  post.method = "subscriptions/listen";
+  number(post);
+  post.listens = true;
+  rpc::append_request(post.body, post.id, post.method, params);
+  listener_.opened(post.number);
+  co_return co_await exchange(post);
 }
 
 Task<Result<void>> HttpLink::notify(std::string_view method) {
@@ -213,16 +230,12 @@ Task<Reply> HttpLink::forward_here(const Forward& forward) {
   hop.plain_meta = plain_meta_;
   hop.progress_token = post.id;
   post.body = hop_params(call, hop);
-  if (!is_legacy()) {
-    const std::string_view member = call.method == mcp::Method::resources_read ? "uri" : "name";
-    const auto name = call.target_member == member ? json::decode_string(call.target_value)
-                                                   : json::find_string(post.body, member);
-    if (name) post.name = mcp::encode_header(*name);
-  }
+  if (!is_legacy()) post.mirrored = Mirrored(call, forward.offers.get());
   post.envelope = rpc::request_envelope(post.id, call.method_name);
   Reply reply = co_await carry(post);
   const bool given_up = !reply && reply.error().code == "request.cancelled";
   given_up ? relay.close() : relay.finish();
+  if (reply && !is_legacy() && refuses_version(*reply)) co_return version_refused();
   if (given_up) {
     cancel_on_wire(post, forward.cancel ? forward.cancel->reason() : "");
   } else if (!reply && reply.error().code == "upstream.timeout") {
@@ -303,6 +316,7 @@ Task<void> HttpLink::end_session() {
 
 void HttpLink::hurry() {
   stopping_ = true;
+  listener_.stop();
   pause_.cancel();
   if (heard_) heard_->close();
   if (auto& client = locals_[context_.home.index()].client) client->close();

@@ -22,6 +22,7 @@
 #include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
 #include "upstream/link.hpp"
+#include "upstream/listen.hpp"
 #include "upstream/relay.hpp"
 
 namespace mcpx::upstream {
@@ -42,6 +43,7 @@ class HttpLink final : public Link {
   const mcp::ServerFacts& facts() const override { return facts_; }
   std::string_view client_info() const override { return context_.environment.client_info; }
   bool alive() const override { return !lost_.load(std::memory_order_relaxed); }
+  bool covers(mcp::ListKind kind) const override { return listener_.covers(kind); }
   std::size_t children() const override { return 0; }
   std::vector<std::string> stderr_tail() const override { return {}; }
   void hurry() override;
@@ -71,10 +73,12 @@ class HttpLink final : public Link {
   Task<Reply> read_whole(http::Response& response, Post& post);
   Reply judge(Post& post, const http1::ResponseHead& head, PaddedBuffer body);
   void take_message(rpc::Message message, Post& post);
+  void hear_subscribed(const rpc::Message& message, Post& post);
   void relay(const rpc::Message& message, Post& post);
   void answer_request(const rpc::Message& message);
   void cancel_on_wire(const Post& post, std::string_view reason);
   Task<void> send_quietly(std::string body, std::string method);
+  Reply version_refused();
   Result<void> note_session(const http1::ResponseHead& head);
   bool names_session(const Post& post) const;
   Reply expired(unsigned status);
@@ -109,6 +113,7 @@ class HttpLink final : public Link {
   // --- http_link.cpp
   Task<Reply> forward_here(const Forward& forward);
   Task<void> tell_level(std::string_view level);
+  Task<Reply> hold_listen(std::string params);
   void add_fields(std::vector<http1::Field>& fields, const Post& post) const;
   void add_session(std::vector<http1::Field>& fields) const;
   void number(Post& post);
@@ -140,6 +145,7 @@ class HttpLink final : public Link {
   http::Response* heard_ = nullptr;  // the open GET stream
   std::string heard_id_;             // of its last event
   Milliseconds heard_retry_;
+  Listener listener_;  // of a modern server
   runtime::Timer pause_;
   runtime::TaskGroup tasks_;
 };

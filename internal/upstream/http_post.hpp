@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "upstream/http_link.hpp"
+#include "upstream/mirrored.hpp"
 
 namespace mcpx::upstream {
 
@@ -23,13 +24,14 @@ struct HttpLink::Post {
   std::string_view method;
   rpc::Number number = 0;
   std::string id;        // number as a raw token; empty for a notification or an answer
-  std::string name;      // for Mcp-Name of a modern request; empty: none
+  Mirrored mirrored;     // of a modern request
   std::string envelope;  // of the body, up to its params; empty: the body stands alone
   std::string body;
   TimePoint deadline = kNever;
   runtime::CancelSource* cancel = nullptr;
   Relay* relay = nullptr;  // of a call: what the server says of it meanwhile
   bool resumable = false;  // a legacy request: GET brings what its stream did not
+  bool listens = false;    // it is the Listener's
 
   // What has become of it.
   unsigned status = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "json/scan.hpp"
+#include "mcp/error_codes.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -165,6 +166,10 @@ bool session_is_gone(unsigned status, const rpc::Message* response, std::string_
   // A restarted server of the TypeScript SDK: "Bad Request: Server not initialized".
   if (status == 400) return mentions(message, "session") || mentions(message, "not initialized");
   return usual_code && says_gone(message);
+}
+
+bool refuses_version(const rpc::Message& response) {
+  return response.kind == rpc::Kind::error && code_of(response) == mcp::kUnsupportedProtocolVersion;
 }
 
 bool is_session_id(std::string_view text) {

@@ -26,6 +26,9 @@ Result<std::vector<rpc::Message>> read_messages(PaddedBuffer text, const json::L
 // null; `body` the text of one that is none.
 bool session_is_gone(unsigned status, const rpc::Message* response, std::string_view body);
 
+// Whether a modern server says that it does not speak the version it was found to speak.
+bool refuses_version(const rpc::Message& response);
+
 // Visible ASCII, as the specification demands of a session id; anything else would be a header
 // injection.
 bool is_session_id(std::string_view text);

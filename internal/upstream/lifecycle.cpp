@@ -32,16 +32,17 @@ std::uint64_t random_bits() {
   return engine();
 }
 
-bool same_items(const List& a, const List& b) {
+bool same_list(const List& a, const List& b) {
   return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
-                    [](const Item& x, const Item& y) { return x.definition == y.definition; });
+                    [](const Item& x, const Item& y) { return x.definition == y.definition; }) &&
+         a.ttl_ms == b.ttl_ms && a.is_private == b.is_private;
 }
 
 bool differs(const std::shared_ptr<const Catalogue>& before, const Catalogue& now) {
   if (!before) return true;
   if (facts_text(*before) != facts_text(now)) return true;
   for (std::size_t i = 0; i < mcp::kListKinds; ++i) {
-    if (!same_items(before->lists[i], now.lists[i])) return true;
+    if (!same_list(before->lists[i], now.lists[i])) return true;
   }
   return false;
 }
@@ -54,6 +55,7 @@ Lifecycle::Lifecycle(runtime::Shard& home_in, const config::Server& config_in,
       config(config_in),
       environment(environment_in),
       views_(environment_in.shards.size()),
+      renewal_(home_in),
       memory_(config_in, environment_in.store),
       breaker_(config_in.breaker_failures, config_in.breaker_cooldown),
       opener_(home_in, config_in, environment),
@@ -109,6 +111,7 @@ Task<void> Lifecycle::attempt() {
   remarks_.clear();
   LinkEvents mine = events();
   mine.lost = [this](const Error& error) { lost(error); };
+  mine.covered = [this] { freshen(); };
   LinkResult opened = co_await opener_.open(std::move(mine));
   if (!opened) {
     start_failed_ = true;
@@ -185,11 +188,13 @@ Task<void> Lifecycle::read_lists() {
     }
     from_store_ = false;
     publish(*read, kinds);
+    settle_lists(kinds, true);
     set_state(State::ready);
     settle_refresh(Result<void>());
     co_return;
   }
   settle_refresh(read.error());
+  settle_lists(kinds, false);
   if (stopping_) co_return;
   if (!link->alive()) {
     // A process says itself that it is gone; a server over HTTP that forgets its session at once
@@ -295,11 +300,12 @@ bool Lifecycle::idle_too_long() const {
 void Lifecycle::publish(std::shared_ptr<const Catalogue> fresh,
                         const std::vector<mcp::ListKind>& kinds) {
   const std::shared_ptr<const Catalogue> before = std::exchange(catalogue, std::move(fresh));
+  log_remarks(before);
   update_views([offers = catalogue](View& view) { view.offers = offers; });
   if (!on_catalogue) return;
   for (const mcp::ListKind kind : kinds) {
     const auto at = static_cast<std::size_t>(kind);
-    const bool changed = !before || !same_items(before->list(kind), catalogue->list(kind));
+    const bool changed = !before || !same_list(before->list(kind), catalogue->list(kind));
     const bool announced = std::exchange(announced_[at], false);
     if (changed || announced) on_catalogue(kind, changed);
   }

@@ -22,6 +22,7 @@
 #include "upstream/members.hpp"
 #include "upstream/memory.hpp"
 #include "upstream/opener.hpp"
+#include "upstream/renewal.hpp"
 #include "upstream/server.hpp"
 
 namespace mcpx::upstream {
@@ -53,6 +54,7 @@ class Lifecycle {
   void start();
   Task<LinkResult> acquire(TimePoint deadline, runtime::CancelSource* cancel);
   Task<Result<void>> refresh();
+  Task<bool> renew(mcp::ListKind kind, TimePoint deadline);
   Status status() const;
   Task<void> stop(TimePoint deadline);
   void cancel(std::uint64_t ticket, const std::string& reason);
@@ -60,6 +62,7 @@ class Lifecycle {
 
   // --- the caller's shard
   Task<Answered> forward(const call::Call& call);
+  bool stale(mcp::ListKind kind, TimePoint now) const { return renewal_.stale(kind, now); }
 
   runtime::Shard& home;
   const config::Server& config;
@@ -99,6 +102,17 @@ class Lifecycle {
   void note(TimePoint when);
   bool idle_too_long() const;
 
+  // --- relist.cpp
+  bool can_read(TimePoint by) const;
+  Task<bool> read_again(mcp::ListKind kind, TimePoint deadline);
+  TimePoint fresh_until(mcp::ListKind kind) const;
+  void freshen();
+  void settle_lists(const std::vector<mcp::ListKind>& kinds, bool read);
+  void log_remarks(const std::shared_ptr<const Catalogue>& before) const;
+  bool fields_refused(const call::Call& call, const Answered& answered) const;
+  Task<bool> learn_fields(std::shared_ptr<const Catalogue> used, TimePoint deadline);
+  Task<bool> relist_tools(std::shared_ptr<const Catalogue> used, TimePoint deadline);
+
   Terms terms_of(const call::Call& call) const;
   Task<Answered> forward_once(const call::Call& call, const Terms& terms);
   Task<Answered> forward_at_home(const call::Call& call, const Terms& terms);
@@ -132,6 +146,9 @@ class Lifecycle {
   std::vector<View> views_;      // by shard index; each read and written only there
   std::array<bool, mcp::kListKinds> dirty_{}, announced_{};
   TimePoint relist_at_ = kNever, relisted_at_{};
+  Renewal renewal_;
+  bool learning_ = false;       // the tools are being read for calls whose fields were refused
+  TimePoint learn_again_at_{};  // not sooner
   std::vector<std::string> last_stderr_;
   std::vector<std::string> remarks_;  // of the link
   Waiting<LinkResult> waiting_;

@@ -40,6 +40,7 @@ struct LinkEvents {
   // The server asked something on behalf of a call, and a shared stdio session cannot say which.
   std::function<void()> asked;
   std::function<void(const std::string&)> remark;  // worth a line in the server's status
+  std::function<void()> covered;  // Link::covers() says something else now; may be empty
 };
 
 // One call handed to a link.
@@ -82,6 +83,8 @@ class Link {
   virtual const mcp::ServerFacts& facts() const = 0;
   virtual std::string_view client_info() const = 0;  // raw Implementation object of mcpx
   virtual bool alive() const = 0;
+  // True while the server has agreed to announce changes of that list. Home shard.
+  virtual bool covers(mcp::ListKind) const { return false; }
   virtual std::size_t children() const = 0;
   virtual std::vector<std::string> stderr_tail() const = 0;
   // Makes what is in flight end now and takes nothing more; stop() follows.

@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "mcp/param_headers.hpp"
+#include "mcp/spelling.hpp"
 #include "upstream/link.hpp"
 
 namespace mcpx::upstream {
@@ -13,14 +15,23 @@ namespace {
 
 // More pages than any honest server has; a server that invents fresh cursors for ever is stopped.
 constexpr std::size_t kPagesAtMost = 10'000;
+constexpr std::size_t kRemarksAtMost = 50;  // of one list
+
+// A list that is said to stay the same for longer is believed for this long.
+constexpr std::int64_t kFreshAtMostMs = std::int64_t{30} * 24 * 3'600 * 1'000;
 
 struct Reading {
   const mcp::ListInfo& info;
+  bool modern;         // the server's era
+  bool rejects_tools;  // those with invalid x-mcp-header annotations
   List list;
   std::unordered_set<std::string> names;
   std::set<std::string> cursors;
-  std::vector<std::string>& remarks;
 };
+
+void remark(Reading& reading, std::string text) {
+  if (reading.list.remarks.size() < kRemarksAtMost) reading.list.remarks.push_back(std::move(text));
+}
 
 std::string page_params(Link& link, const std::string& cursor) {
   json::ObjectBuilder params;
@@ -31,17 +42,40 @@ std::string page_params(Link& link, const std::string& cursor) {
   return params.take();
 }
 
+// Why a client must leave the tool out; empty for one that is fine. Only the Streamable HTTP
+// transport minds (2026-07-28 server/tools, "x-mcp-header").
+std::string rejection(const Reading& reading, json::Raw definition) {
+  if (!reading.rejects_tools) return {};
+  const auto schema = json::find(definition, "inputSchema");
+  return schema ? mcp::read_param_headers(*schema).problem : std::string();
+}
+
 void take_item(Reading& reading, json::Raw definition) {
   auto id = json::find_string(definition, reading.info.id_member);
   if (!id) {
-    reading.remarks.push_back(fmt::format("{}: an entry without {} was left out",
-                                          reading.info.member, reading.info.id_member));
+    remark(reading, fmt::format("{}: an entry without {} was left out", reading.info.member,
+                                reading.info.id_member));
   } else if (!reading.names.insert(*id).second) {
-    reading.remarks.push_back(
-        fmt::format("{}: '{}' is listed twice; the first is used", reading.info.member, *id));
+    remark(reading,
+           fmt::format("{}: '{}' is listed twice; the first is used", reading.info.member, *id));
+  } else if (const std::string why = rejection(reading, definition); !why.empty()) {
+    remark(reading, fmt::format("{}: '{}' was left out: {}", reading.info.member, *id, why));
   } else {
     reading.list.items.push_back({std::move(*id), std::string(definition)});
   }
+}
+
+// The narrowest of the pages counts for the whole (2026-07-28 server/utilities/caching).
+void take_caching(Reading& reading, json::Raw result) {
+  const bool first = reading.cursors.empty();
+  const auto ttl = json::find(result, "ttlMs");
+  const std::int64_t ttl_ms =
+      std::max<std::int64_t>(ttl ? json::as_integer(*ttl).value_or(0) : 0, 0);
+  reading.list.ttl_ms = first ? ttl_ms : std::min(reading.list.ttl_ms, ttl_ms);
+  if (json::find_string(result, "cacheScope") == "private") reading.list.is_private = true;
+  if (!reading.modern) return;
+  const TimePoint until = Clock::now() + Milliseconds(std::min(ttl_ms, kFreshAtMostMs));
+  reading.list.fresh_until = std::min(reading.list.fresh_until, until);
 }
 
 // Takes over one page; answers the raw cursor token of the next, or empty at the end. Only an
@@ -54,31 +88,33 @@ Result<std::string> take_page(Reading& reading, json::Raw result) {
                              mcp::info(reading.info.method).name, reading.info.member),
                  "report this to the server's author");
   }
+  if (reading.modern && mcp::result_type_of(result) != mcp::ResultType::complete) {
+    return Error("upstream.bad_frame",
+                 fmt::format("the result of {} has a resultType that no list can have",
+                             mcp::info(reading.info.method).name),
+                 "report this to the server's author");
+  }
   json::Elements elements(*member);
   while (auto element = elements.next())
     take_item(reading, *element);
-
-  const bool first = reading.cursors.empty();
-  const auto ttl = json::find(result, "ttlMs");
-  const std::int64_t ttl_ms =
-      std::max<std::int64_t>(ttl ? json::as_integer(*ttl).value_or(0) : 0, 0);
-  reading.list.ttl_ms = first ? ttl_ms : std::min(reading.list.ttl_ms, ttl_ms);
-  if (json::find_string(result, "cacheScope") == "private") reading.list.is_private = true;
+  take_caching(reading, result);
 
   const auto next = json::find(result, "nextCursor");
   if (!next || !json::is_string(*next)) return std::string();
   std::string cursor(*next);
   if (!reading.cursors.insert(cursor).second || reading.cursors.size() > kPagesAtMost) {
-    reading.remarks.push_back(fmt::format("{}: the server repeats a cursor; reading stopped there",
-                                          reading.info.member));  // case C31
+    remark(reading, fmt::format("{}: the server repeats a cursor; reading stopped there",
+                                reading.info.member));  // case C31
     return std::string();
   }
   return cursor;
 }
 
-Task<Result<List>> read_list(Link& link, mcp::ListKind kind, std::vector<std::string>& remarks,
-                             Milliseconds timeout) {
-  Reading reading{mcp::info(kind), {}, {}, {}, remarks};
+Task<Result<List>> read_list(Link& link, mcp::ListKind kind, Milliseconds timeout) {
+  const bool modern = link.facts().era() == mcp::Era::modern;
+  const bool rejects_tools =
+      modern && kind == mcp::ListKind::tools && link.transport() == Transport::http;
+  Reading reading{mcp::info(kind), modern, rejects_tools, {}, {}, {}};
   const std::string_view method = mcp::info(reading.info.method).name;
   std::string cursor;
   do {
@@ -90,7 +126,7 @@ Task<Result<List>> read_list(Link& link, mcp::ListKind kind, std::vector<std::st
     if (reply->kind == rpc::Kind::error) {
       const auto code = json::find(reply->error, "code");
       if (code && json::as_integer(*code) == rpc::kMethodNotFound) {
-        remarks.push_back(fmt::format("{} is declared but not implemented", method));
+        remark(reading, fmt::format("{} is declared but not implemented", method));
         break;
       }
       const auto message = json::find_string(reply->error, "message");
@@ -108,34 +144,27 @@ Task<Result<List>> read_list(Link& link, mcp::ListKind kind, std::vector<std::st
 
 }  // namespace
 
-bool Catalogue::repeatable(std::string_view tool) const {
-  const auto& tools = list(mcp::ListKind::tools).items;
-  const auto found = std::find_if(tools.begin(), tools.end(),
-                                  [tool](const Item& item) { return item.id == tool; });
-  if (found == tools.end()) return false;
-  const auto says = [&](std::string_view hint) {
-    return json::find(found->definition, "annotations", hint) == "true";
-  };
-  return says("readOnlyHint") || says("idempotentHint");
-}
-
 Task<Result<std::shared_ptr<const Catalogue>>> read_catalogue(
     Link& link, const std::vector<mcp::ListKind>& kinds, std::shared_ptr<const Catalogue> before,
     Milliseconds timeout) {
   auto catalogue = std::make_shared<Catalogue>();
   if (before) *catalogue = *before;
   catalogue->facts = link.facts();
-  catalogue->remarks.clear();
   for (const mcp::ListKind kind : kinds) {
     List& list = catalogue->lists[static_cast<std::size_t>(kind)];
     if (!json::find(catalogue->facts.capabilities, mcp::info(kind).capability)) {
       list = List();
       continue;
     }
-    Result<List> read = co_await read_list(link, kind, catalogue->remarks, timeout);
+    Result<List> read = co_await read_list(link, kind, timeout);
     if (!read) co_return read.error();
     list = std::move(*read);
   }
+  catalogue->remarks.clear();
+  for (const List& list : catalogue->lists) {
+    catalogue->remarks.insert(catalogue->remarks.end(), list.remarks.begin(), list.remarks.end());
+  }
+  catalogue->note_traits();
   std::shared_ptr<const Catalogue> done = std::move(catalogue);
   co_return done;
 }

@@ -92,6 +92,7 @@ std::shared_ptr<const Catalogue> catalogue_of(const std::string& facts, const st
       catalogue->lists[i] = list_of(*list, info);
     }
   }
+  catalogue->note_traits();
   return catalogue;
 }
 

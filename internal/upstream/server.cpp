@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mcp/error_codes.hpp"
+#include "mcp/spelling.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/lifecycle.hpp"
 
@@ -39,8 +40,23 @@ class InFlight {
   std::size_t now_;
 };
 
+// A type that nobody has defined must not be taken for a result, and least of all for a complete
+// one (2026-07-28 basic/index, "Result Types").
+bool of_unknown_type(const Answered& answered) {
+  if (!answered.reply || answered.reply->kind != rpc::Kind::result) return false;
+  return mcp::era_of(answered.from) == mcp::Era::modern &&
+         mcp::result_type_of(answered.reply->result) == mcp::ResultType::unknown;
+}
+
 // What a caller gets for the reply to its call, or for the lack of one.
 call::Outcome outcome_of(Answered answered, const std::string& server) {
+  if (of_unknown_type(answered)) {
+    answered.reply = Error("upstream.bad_frame",
+                           fmt::format("server {} answered with a resultType that mcpx does not "
+                                       "know",
+                                       server),
+                           "update mcpx, or report this to the server's author");
+  }
   Reply& reply = answered.reply;
   if (!reply) {
     const bool by_caller = reply.error().code == "request.cancelled";
@@ -128,6 +144,18 @@ Task<Result<void>> Server::refresh() {
   const std::function<Task<Result<void>>()> at_home = [&impl] { return refresh_body(impl); };
   Result<void> done = co_await runtime::run_on<Result<void>>(impl.home, at_home);
   co_return done;
+}
+
+bool Server::stale(mcp::ListKind kind, TimePoint now) const {
+  return impl_->stale(kind, now);
+}
+
+Task<bool> Server::renew(mcp::ListKind kind, TimePoint deadline) {
+  Impl& impl = *impl_;
+  const std::function<Task<bool>()> at_home = [&impl, kind, deadline] {
+    return impl.renew(kind, deadline);
+  };
+  co_return co_await runtime::run_on<bool>(impl.home, at_home);
 }
 
 Task<Status> Server::status() {

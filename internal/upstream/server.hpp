@@ -94,6 +94,12 @@ class Server {
   void start();
   // Reads the lists again (starting the server first if need be). Any shard.
   Task<Result<void>> refresh();
+  // True if that list is stale: its server would have it asked for again before it is shown. Any
+  // shard; one comparison.
+  bool stale(mcp::ListKind kind, TimePoint now) const;
+  // Has a stale list read again, together with whoever else asks; false when it was not read by the
+  // deadline, or the server is not up. Any shard.
+  Task<bool> renew(mcp::ListKind kind, TimePoint deadline);
   // Any shard.
   Task<Status> status();
   // The last good catalogue; null until the first. Home shard.

@@ -60,6 +60,8 @@ StdioLink::StdioLink(LinkContext context, std::unique_ptr<process::Child> child)
       framer_(context_.environment.limits.message_bytes),
       pending_(context_.home, context_.config.name,
                [this](rpc::Number id) { give_up(id, "the deadline passed"); }),
+      listener_(context_.home, context_.events,
+                [this](std::string params) { return hold_listen(std::move(params)); }),
       tasks_(context_.home) {}
 
 void StdioLink::begin() {
@@ -185,6 +187,7 @@ Task<void> StdioLink::read_lines() {
   }
   Error why = co_await why_it_ended(std::move(reading));
   lost_ = why;
+  listener_.stop();
   writable_.wake();
   pending_.answer_all(why);
   if (!stopped_ && context_.events.lost) context_.events.lost(why);
@@ -267,6 +270,7 @@ void StdioLink::take_message(rpc::Message message) {
 }
 
 void StdioLink::take_notification(const rpc::Message& message) {
+  if (facts_.era() == mcp::Era::modern) return take_modern_notification(message);
   const auto method = mcp::parse_method(message.method);
   if (!method) return;
   switch (*method) {
@@ -283,6 +287,18 @@ void StdioLink::take_notification(const rpc::Message& message) {
       return relay_log(message);
     default:
       return;
+  }
+}
+
+// Changes come under the id of the subscription that asked for them, all else belongs to a request.
+void StdioLink::take_modern_notification(const rpc::Message& message) {
+  if (listener_.take(message, Listener::Channel::shared)) return;
+  if (message.method == "notifications/progress") return relay_progress(message);
+  if (message.method == "notifications/message") return relay_log(message);
+  const auto cancelled = Listener::cancelled_by(message);
+  if (cancelled && listener_.is_open(*cancelled)) {
+    pending_.answer(*cancelled,
+                    Error("upstream.disconnected", "the server ended the subscription"));
   }
 }
 
@@ -314,29 +330,25 @@ void StdioLink::established(const mcp::ServerFacts& facts) {
   facts_ = facts;
   logs_ = facts.era() == mcp::Era::legacy && json::find(facts.capabilities, "logging").has_value();
   plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
-  if (facts_.era() == mcp::Era::modern) tasks_.spawn("listen", listen());
+  if (facts_.era() == mcp::Era::modern) {
+    tasks_.spawn("listen", listener_.run(facts_, std::string(client_info())));
+  }
 }
 
-// A modern server announces changes only to those who listen (requirement of subscriptions).
-Task<void> StdioLink::listen() {
-  json::ObjectBuilder filter;
-  bool any = false;
-  for (const auto& [capability, member] :
-       {std::pair("tools", "toolsListChanged"), std::pair("prompts", "promptsListChanged"),
-        std::pair("resources", "resourcesListChanged")}) {
-    const auto declared = json::find(facts_.capabilities, capability, "listChanged");
-    if (!declared || *declared != "true") continue;
-    filter.boolean(member, true);
-    any = true;
+// The subscription of the Listener; pending until the server ends it or the link is lost.
+Task<Reply> StdioLink::hold_listen(std::string params) {
+  if (lost_) co_return *lost_;
+  const rpc::Number id = pending_.add(kNever, nullptr);
+  quiet_.emplace(id, OnGiveUp::forget);
+  listener_.opened(id);
+  std::string line;
+  rpc::append_request(line, std::to_string(id), "subscriptions/listen", params);
+  if (!queue(std::move(line))) {
+    pending_.answer(id, Error("upstream.stopped", "the server is being stopped"));
   }
-  if (!any) co_return;
-  json::ObjectBuilder params;
-  params.raw("_meta", mcp::modern_meta(facts_.revision, client_info(), "{}"));
-  params.raw("notifications", filter.take());
-  std::string text = params.take();
-  Result<rpc::Message> ended =
-      co_await request("subscriptions/listen", std::move(text), kNever, OnGiveUp::forget);
-  static_cast<void>(ended);  // ends with the link, or because the server does not offer it
+  Reply reply = co_await pending_.wait(id);
+  quiet_.erase(id);
+  co_return reply;
 }
 
 std::vector<std::string> StdioLink::stderr_tail() const {
@@ -353,6 +365,7 @@ std::vector<std::string> StdioLink::stderr_tail() const {
 
 void StdioLink::hurry() {
   hurried_ = true;
+  listener_.stop();
   pending_.answer_all(
       Error("upstream.stopped", fmt::format("server {} is being stopped", context_.config.name)));
 }

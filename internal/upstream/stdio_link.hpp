@@ -17,6 +17,7 @@
 #include "runtime/waiter.hpp"
 #include "upstream/child_record.hpp"
 #include "upstream/link.hpp"
+#include "upstream/listen.hpp"
 #include "upstream/pending.hpp"
 
 namespace mcpx::upstream {
@@ -34,6 +35,7 @@ class StdioLink final : public Link {
   const mcp::ServerFacts& facts() const override { return facts_; }
   std::string_view client_info() const override { return context_.environment.client_info; }
   bool alive() const override { return !lost_; }
+  bool covers(mcp::ListKind kind) const override { return listener_.covers(kind); }
   std::size_t children() const override { return lost_ || stopped_ ? 0 : 1; }
   std::vector<std::string> stderr_tail() const override;
   void hurry() override;
@@ -42,11 +44,12 @@ class StdioLink final : public Link {
  private:
   Task<void> read_lines();
   Task<void> write_lines();
-  Task<void> listen();
+  Task<Reply> hold_listen(std::string params);
   Task<Error> why_it_ended(Error reading);
   void take_line(rpc::Line line);
   void take_message(rpc::Message message);
   void take_notification(const rpc::Message& message);
+  void take_modern_notification(const rpc::Message& message);
   void answer_request(const rpc::Message& message);
   void ask_level(std::string_view level);
   void give_up(rpc::Number id, std::string_view reason);
@@ -60,6 +63,7 @@ class StdioLink final : public Link {
   ChildRecord record_;
   rpc::LineFramer framer_;
   Pending pending_;
+  Listener listener_;  // of a modern server
   mcp::ServerFacts facts_;
   std::string plain_meta_;  // of a caller that has no _meta and declares nothing
   bool logs_ = false;       // it takes logging/setLevel

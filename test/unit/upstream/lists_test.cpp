@@ -33,6 +33,8 @@ class ScriptedLink final : public Link {
   std::size_t children() const override { return 0; }
   std::vector<std::string> stderr_tail() const override { return {}; }
   void hurry() override {}
+  Transport transport() const override { return over; }
+  Transport over = Transport::stdio;
   Task<void> stop(Milliseconds) override { co_return; }
 
   void reply(const std::string& result) {
@@ -137,6 +139,97 @@ Task<void> modern_body(runtime::Shard&) {
 
 TEST_CASE("caching of a list is the narrowest of its pages", "[req:caching-ttl-negative-zero]") {
   test::on_shard(modern_body);
+}
+
+constexpr const char* kAnnotated =
+    R"({"resultType":"complete","tools":[{"name":"bad","inputSchema":{"properties":)"
+    R"({"a":{"type":"number","x-mcp-header":"A"}}}},{"name":"good","inputSchema":{"properties":)"
+    R"({"a":{"type":"string","x-mcp-header":"A"}}}}]})";
+
+Task<void> annotated_body(runtime::Shard&) {
+  for (const bool modern : {true, false}) {
+    for (const Transport over : {Transport::http, Transport::stdio}) {
+      ScriptedLink link;
+      link.over = over;
+      mcp::ServerFacts facts = facts_of(R"({"tools":{},"prompts":{}})");
+      facts.revision = modern ? mcp::Revision::r2026_07_28 : mcp::Revision::r2025_11_25;
+      link.established(facts);
+      link.reply(kAnnotated);
+      CatalogueResult read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(1000));
+      REQUIRE(read.has_value());
+      const auto& items = (*read)->list(ListKind::tools).items;
+      if (!modern || over == Transport::stdio) {
+        REQUIRE(items.size() == 2);
+        REQUIRE((*read)->remarks.empty());
+        continue;
+      }
+      REQUIRE(items.size() == 1);
+      REQUIRE(items[0].id == "good");
+      REQUIRE((*read)->traits_of("good")->mirrored.size() == 1);
+      REQUIRE((*read)->remarks.size() == 1);
+      REQUIRE((*read)->remarks[0].find("'bad' was left out") != std::string::npos);
+      // Reading another list does not make it forgotten.
+      const std::vector<ListKind> prompts = {ListKind::prompts};
+      link.reply(R"({"resultType":"complete","prompts":[]})");
+      CatalogueResult again = co_await read_catalogue(link, prompts, *read, Milliseconds(1000));
+      REQUIRE((*again)->remarks == (*read)->remarks);
+      REQUIRE((*again)->traits_of("good") != nullptr);
+    }
+  }
+}
+
+TEST_CASE("a tool with invalid x-mcp-header annotations is left out, of modern HTTP servers only",
+          "[req:streamable-http-client-rejects-invalid-x-mcp-header]"
+          "[req:tools-x-mcp-header-reject-excludes][req:tools-x-mcp-header-stdio-may-ignore]") {
+  test::on_shard(annotated_body);
+}
+
+Task<void> fresh_body(runtime::Shard&) {
+  ScriptedLink link;
+  mcp::ServerFacts facts = facts_of(R"({"tools":{}})");
+  link.established(facts);
+  link.reply(R"({"tools":[],"ttlMs":1})");
+  CatalogueResult read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(1000));
+  REQUIRE((*read)->list(ListKind::tools).fresh_until == kNever);  // legacy
+
+  facts.revision = mcp::Revision::r2026_07_28;
+  link.established(facts);
+  const TimePoint before = Clock::now();
+  link.reply(R"({"tools":[],"nextCursor":"n","ttlMs":900000})");
+  link.reply(R"({"tools":[],"ttlMs":60000})");
+  read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(1000));
+  const TimePoint until = (*read)->list(ListKind::tools).fresh_until;
+  REQUIRE(until >= before + Milliseconds(60'000));
+  REQUIRE(until <= Clock::now() + Milliseconds(60'000));
+  link.reply(R"({"tools":[]})");
+  read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(1000));
+  REQUIRE((*read)->list(ListKind::tools).fresh_until <= Clock::now());
+  link.reply(R"({"tools":[],"ttlMs":9223372036854775807})");
+  read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(1000));
+  REQUIRE((*read)->list(ListKind::tools).fresh_until > Clock::now());
+}
+
+TEST_CASE("a modern list is fresh for as long as its pages allow, a legacy one until it changes",
+          "[req:caching-ttl-positive-fresh][req:caching-ttl-zero-stale]"
+          "[req:caching-ttl-absent-zero]") {
+  test::on_shard(fresh_body);
+}
+
+Task<void> result_type_body(runtime::Shard&) {
+  ScriptedLink link;
+  mcp::ServerFacts facts = facts_of(R"({"tools":{}})");
+  facts.revision = mcp::Revision::r2026_07_28;
+  link.established(facts);
+  for (const char* type : {"partial", "input_required"}) {
+    link.reply(R"({"tools":[],"resultType":")" + std::string(type) + "\"}");
+    CatalogueResult read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(1000));
+    REQUIRE(read.error().code == "upstream.bad_frame");
+  }
+}
+
+TEST_CASE("a list whose resultType is not known is no list",
+          "[req:messages-resulttype-unknown-invalid]") {
+  test::on_shard(result_type_body);
 }
 
 Task<void> broken_body(runtime::Shard&) {

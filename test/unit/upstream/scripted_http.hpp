@@ -33,6 +33,7 @@ struct Seen {
   std::string method, id, token;  // of the JSON-RPC message: its method, raw id, progress token
   std::string params, answer;     // raw; answer: the result or error of a response
   std::string session, version, last_event_id, accept, mcp_method, mcp_name, authorization;
+  http1::Fields fields;  // all of them
   TimePoint when;
 };
 
@@ -196,6 +197,7 @@ class ScriptedServer {
     now.mcp_method = field("Mcp-Method");
     now.mcp_name = field("Mcp-Name");
     now.authorization = field("Authorization");
+    now.fields = head.fields;
     now.when = Clock::now();
     auto parsed = rpc::parse(decoder.take_body(), json::Limits());
     if (!parsed) return now;
