@@ -100,6 +100,12 @@ Task<call::Outcome> Server::call(const call::Call& call) {
                                      mcp::kLatestLegacy);
 }
 
+bool Server::stale(mcp::ListKind, TimePoint) const {
+  return false;
+}
+Task<bool> Server::renew(mcp::ListKind, TimePoint) {
+  co_return true;
+}
 void Server::end_session(const std::string&) {}
 void Server::start() {}
 Task<Result<void>> Server::refresh() {
