@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { Daemon, limit, received, scripted, temporary } from './lib/daemon.mjs';
+import { Daemon, limit, received, scripted, temporary, tiny } from './lib/daemon.mjs';
 import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
 import { modern, Session } from './lib/speak.mjs';
 import { eventually } from './lib/wait.mjs';
@@ -77,4 +77,32 @@ test('a known era is not asked for again, until it is refuted', async (t) => {
   const third = await Daemon.start(t, { servers: servers() }, { dir });
   assert.equal((await third.server('web')).protocol, '2026-07-28');
   assert.deepEqual((await names(third)).sort(), ['local__l', 'web__w']);
+});
+
+test('C11, C13: a daemon that was killed leaves what its servers listed to the next one', async (t) => {
+  const dir = temporary(t);
+  const slow = (script) => ({ slow: scripted(dir, 'slow', script) });
+  const first = await Daemon.start(t, { servers: slow({ tools: [tool('a'), tool('b')] }) }, { dir });
+  await first.assertGone(await first.crash());
+
+  // The same configuration; what the server does is in the script that it reads when it starts.
+  const servers = slow({ tools: [tool('a'), tool('c')], delay: { initialize: 20_000 } });
+  const second = await Daemon.start(t, { servers }, { dir, waitReady: false });
+  assert.deepEqual(await names(second), ['slow__a', 'slow__b']);
+  const shown = await second.server('slow');
+  assert.equal(shown.from_store, true);
+  assert.equal(shown.tools, 2);
+});
+
+test('another configuration of a server does not inherit its lists', async (t) => {
+  const dir = temporary(t);
+  const script = { tools: [tool('a')] };
+  const first = await Daemon.start(t, { servers: { slow: scripted(dir, 'slow', script) } }, { dir });
+  assert.deepEqual(await names(first), ['slow__a']);
+  await first.stop();
+  const other = scripted(dir, 'slow', { ...script, delay: { initialize: 20_000 } }, { env: { NEW: '1' } });
+  const second = await Daemon.start(t, { servers: { slow: other, quick: tiny() } },
+    { dir, waitReady: false });
+  await second.waitServer('quick', 'ready');
+  assert.deepEqual(await names(second), ['quick__ping']);
 });
