@@ -55,7 +55,9 @@ std::string session_owner(std::string_view session) {
 Task<Answered> Lifecycle::forward(const call::Call& call) {
   const Breaker::Verdict verdict = breaker_.ask(Clock::now());
   if (verdict == Breaker::Verdict::refuse) co_return Answered(refusal());
-  const Terms terms = terms_of(call);
+  Terms terms = terms_of(call);
+  std::string told;
+  terms.told = &told;
   std::shared_ptr<const Catalogue> used = view().offers;
   Answered answered = co_await forward_once(call, terms);
   if (fields_refused(call, answered)) {
@@ -115,7 +117,8 @@ Task<Answered> Lifecycle::forward_here(const call::Call& call, const Terms& term
     link = *acquired;
   }
   const Forward forward{call,         terms.deadline,     terms.timeout,
-                        terms.latest, call.caller.cancel, view().offers};
+                        terms.latest, call.caller.cancel, view().offers,
+                        terms.told};
   Reply reply = co_await link->forward(forward);
   co_return Answered(std::move(reply), link->facts().revision);
 }
@@ -162,7 +165,8 @@ Task<Answered> Lifecycle::forward_over_first(const call::Call& call, const Terms
   LinkResult link = co_await acquire(terms.deadline, &cancelled);
   if (link) {
     std::shared_ptr<Link> held = *link;
-    const Forward forward{call, terms.deadline, terms.timeout, terms.latest, &cancelled, catalogue};
+    const Forward forward{call,       terms.deadline, terms.timeout, terms.latest,
+                          &cancelled, catalogue,      terms.told};
     answered.reply = co_await held->forward(forward);
     answered.from = held->facts().revision;
   } else {
@@ -179,7 +183,8 @@ Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Term
   Result<Members::Loan> loan =
       co_await members_.borrow(std::move(owner), terms.deadline, &cancelled);
   if (!loan) co_return Answered(loan.error());
-  const Forward forward{call, terms.deadline, terms.timeout, terms.latest, &cancelled, catalogue};
+  const Forward forward{call,       terms.deadline, terms.timeout, terms.latest,
+                        &cancelled, catalogue,      terms.told};
   std::shared_ptr<Link> link = loan->link();
   Reply reply = co_await link->forward(forward);
   co_return Answered(std::move(reply), link->facts().revision);

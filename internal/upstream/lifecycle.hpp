@@ -30,8 +30,9 @@ namespace mcpx::upstream {
 // How long one call may take.
 struct Terms {
   TimePoint deadline;
-  Milliseconds timeout;  // progress moves the deadline to this long from then,
-  TimePoint latest;      // never past this
+  Milliseconds timeout;         // progress moves the deadline to this long from then,
+  TimePoint latest;             // never past this
+  std::string* told = nullptr;  // see Forward
 };
 
 // What a call came to, and in whose vocabulary.

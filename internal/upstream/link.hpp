@@ -51,6 +51,8 @@ struct Forward {
   TimePoint latest;                         // never past this
   runtime::CancelSource* cancel;            // on the link's shard; may be null
   std::shared_ptr<const Catalogue> offers;  // what the server listed last; may be null
+  // The number of the last progress that the caller was told of, over all attempts; may be null.
+  std::string* told = nullptr;
 };
 
 enum class Transport : std::uint8_t { stdio, http, event_stream };  // the last: HTTP+SSE

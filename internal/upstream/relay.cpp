@@ -37,7 +37,19 @@ Relay::Relay(const Forward& forward)
     : call_(forward.call),
       deadline_(forward.deadline),
       timeout_(forward.timeout),
-      latest_(forward.latest) {}
+      latest_(forward.latest),
+      told_(forward.told) {}
+
+// A call that is made a second time begins its progress anew, but to its caller it is one call.
+bool Relay::is_news(json::Raw number) {
+  if (!told_) return true;
+  if (!told_->empty()) {
+    const auto more = json::compare_numbers(number, *told_);
+    if (!more || *more <= 0) return false;
+  }
+  *told_ = number;
+  return true;
+}
 
 bool Relay::progress(json::Raw params, TimePoint now) {
   if (!open_) return false;
@@ -52,6 +64,7 @@ bool Relay::progress(json::Raw params, TimePoint now) {
   }
 
   if (!call_.caller.sink || call_.caller.progress_token.empty()) return true;
+  if (!is_news(number)) return true;
   std::string json = progress_for(call_.caller, params);
   full_at_ = std::max(full_at_, now);
   if (full_at_ - now > (kBurst - 1) * kInterval) {

@@ -44,6 +44,7 @@ class Relay {
   void close();   // the caller gave up: nothing more
 
  private:
+  bool is_news(json::Raw number);
   void deliver(std::string json) const;
 
   const call::Call& call_;
@@ -52,6 +53,7 @@ class Relay {
   TimePoint latest_;
   TimePoint full_at_{};  // when the allowance for a burst is whole again
   std::string last_;     // the number of the last progress; empty: none yet
+  std::string* told_;    // of an earlier attempt at the call too; may be null
   std::string held_;     // a notification that came too fast; empty: none
   bool open_ = true;
 };

@@ -50,6 +50,25 @@ struct Scene {
 
 using Texts = std::vector<std::string>;
 
+TEST_CASE("a call made a second time tells no progress that its caller has seen",
+          "[req:progress-must-increase]") {
+  const Scene scene;
+  std::string told;
+  Forward forward = scene.forward();
+  forward.told = &told;
+  {
+    Relay first(forward);
+    first.progress(Scene::progress("1"), scene.now);
+    first.progress(Scene::progress("2"), scene.now);
+    first.finish();
+  }
+  Relay second(forward);
+  CHECK(second.progress(Scene::progress("1"), scene.now));  // a sign of life all the same
+  CHECK(second.progress(Scene::progress("2"), scene.now));
+  CHECK(second.progress(Scene::progress("3"), scene.now));
+  CHECK(scene.sink->numbers() == Texts{"1", "2", "3"});
+}
+
 TEST_CASE("progress that does not increase is dropped; what passes keeps its bytes",
           "[req:progress-must-increase]") {
   const Scene scene;
