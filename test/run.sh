@@ -280,7 +280,7 @@ faults() {
   use_node
   say "faults"
   MCPX_BUILD_DIR=$PWD/build/debug MCPX_LOG_DIR=$logs/e2e/faults step faults "random seed" \
-    node test/e2e/faults/run.mjs --seconds 20 --rounds 3
+    node test/e2e/faults/run.mjs --seconds 15 --rounds 3
 }
 
 bench() {

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { slow } from '../lib/paths.mjs';
 import { LEGACY, modernHeaders, modernMeta } from '../lib/speak.mjs';
-import { TOOL } from './echo.mjs';
+import { TOOLS } from './echo.mjs';
 import { inCall } from './faults.mjs';
 import { judge, responseIn, Violation } from './invariants.mjs';
 import { Random } from './random.mjs';
@@ -76,7 +76,7 @@ export class Caller {
     const call = this.#newCall();
     const { random } = this;
     await this.#ready();
-    const { id, text, params } = this.#request('tools/call', { name: this.#toolOf(call.server),
+    const { id, text, params } = this.#request('tools/call', { name: this.#nameOf(call.server, call.tool),
       arguments: call.arguments }, call.progress ? `${this.name}-p${this.made}` : undefined);
     this.doing = { server: call.server, id, nonce: call.arguments.nonce, fault: call.arguments.fault };
     const fate = random.next();
@@ -148,7 +148,8 @@ export class Caller {
     const answer = await this.#hear();
     const response = responseIn(answer, id);
     const names = response?.result?.tools?.map((tool) => tool.name);
-    const wanted = this.own ? [TOOL] : this.load.servers.map(({ name }) => `${name}__${TOOL}`);
+    const servers = this.own ? [this.own] : this.load.servers;
+    const wanted = servers.flatMap(({ name }) => TOOLS.map((tool) => this.#nameOf(name, tool)));
     if (!names || !wanted.every((name) => names.includes(name)) || names.length !== wanted.length) {
       throw new Violation(`listed ${names}, wanted ${wanted}: ${answer.text.slice(0, 300)}`);
     }
@@ -175,16 +176,16 @@ export class Caller {
     const { load, random } = this;
     const server = this.own ?? random.pick(load.servers);
     const goesWrong = server.victim && load.faulty && random.chance(0.06);
-    const fault = goesWrong ? random.pick(inCall[server.transport]) : undefined;
+    const fault = goesWrong ? random.pick(inCall[server.wire]) : undefined;
     const slowly = random.chance(0.1) ? random.between(1, 300) : undefined;
     const wait = fault ? random.between(1, 2 * load.callTimeout) : slowly;
-    return { server: server.name, victim: server.victim, progress: random.chance(0.1),
+    return { server: server.name, victim: server.victim, tool: random.pick(TOOLS), progress: random.chance(0.1),
       arguments: { nonce: `${this.name}-${++this.made}-${random.between(0, 1e9).toString(36)}`,
         size: random.size(LARGEST_RESULT), payload: 'p'.repeat(random.size(LARGEST_PAYLOAD)),
         fault, wait, sse: random.chance(0.3) || undefined } };
   }
 
-  #toolOf(server) { return this.own ? TOOL : `${server}__${TOOL}`; }
+  #nameOf(server, tool) { return this.own ? tool : `${server}__${tool}`; }
 
   // Numbers and texts; unique within the caller, not among callers.
   #request(method, params, progressToken) {

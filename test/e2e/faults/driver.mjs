@@ -17,7 +17,8 @@ export const stdioProgram = path.join(upstreams, 'stdio.mjs');
 // An HTTP upstream's process, which is ours: it comes back when it ended, as a service manager sees to.
 export class HttpProcess {
   constructor(server, dir) {
-    this.options = JSON.stringify({ name: server.name, era: server.era, dir, port: server.port });
+    this.options = JSON.stringify({ name: server.name, era: server.era, wire: server.wire, dir,
+      port: server.port });
     this.restartAfter = () => 0;
   }
 
@@ -68,9 +69,9 @@ export class Driver {
       await pause(this.random.between(1, 2 * this.pace));
       if (this.finished) return;
       const victim = this.random.pick(this.victims);
-      const fault = this.random.pick(onProcess[victim.transport]);
+      const fault = this.random.pick(onProcess[victim.wire]);
       const length = this.random.between(20, 2 * this.callTimeout);
-      const start = victim.transport === 'stdio' && this.random.chance(0.3) ? this.random.pick(atStart) : undefined;
+      const start = victim.wire === 'stdio' && this.random.chance(0.3) ? this.random.pick(atStart) : undefined;
       if (this.lasting.has(victim)) continue;
       this.events.push({ at: new Date().toISOString(), server: victim.name, fault, length, start });
       if (start) writeFileSync(path.join(this.dir, `${victim.name}.start`), start);
@@ -96,6 +97,7 @@ export class Driver {
         await this.#while(length);
         return victim.http.order({ listen: true });
       case 'sessions dropped': return victim.http.order({ forget: true });
+      case 'streams dropped': return victim.http.order({ drop: true });
     }
   }
 

@@ -1,9 +1,10 @@
-// What callers and upstreams agree on: the one tool, `echo`, whose result nobody else's call can have.
+// What callers and upstreams agree on: tools whose result nobody else's call can have. `look` may be
+// repeated, and its annotations say so; `echo` may not.
 import { createHash } from 'node:crypto';
 
-export const TOOL = 'echo';
-export const definition = { name: TOOL, description: 'returns what only this call can expect',
-  inputSchema: { type: 'object' } };
+export const TOOLS = ['echo', 'look'];
+export const definitions = TOOLS.map((name) => ({ name, description: 'returns what only this call can expect',
+  inputSchema: { type: 'object' }, annotations: { readOnlyHint: name === 'look' } }));
 
 // `size` characters that depend on the nonce, with everything that JSON has to escape.
 export function fill(nonce, size) {

@@ -1,5 +1,5 @@
-// The faults, by where they happen. What each does: upstreams/stdio.mjs, upstreams/http.mjs and
-// driver.mjs.
+// The faults, by where they happen. What each does: upstreams/stdio.mjs, http.mjs, sse.mjs
+// and driver.mjs.
 
 // Asked for by a call, in its arguments.
 export const inCall = {
@@ -10,12 +10,15 @@ export const inCall = {
     'truncated chunk', 'bad chunk', 'length too large', 'length too small', 'status 500', 'status 503',
     'status 202', 'html', 'garbage', 'corrupt', 'wrong id', 'error', 'sse cut', 'sse reset', 'sse twice',
     'sse garbage', 'sse never', 'forget sessions'],
+  sse: ['exit', 'never', 'late', 'status 500', 'cut', 'reset', 'half an event', 'garbage', 'wrong id', 'twice',
+    'error'],
 };
 
 // Done to the process from outside.
 export const onProcess = {
   stdio: ['kill', 'terminate', 'stop for a while', 'stop for good'],
-  http: ['kill', 'stop for a while', 'stop for good', 'listener closed', 'sessions dropped'],
+  http: ['kill', 'stop for a while', 'stop for good', 'listener closed', 'sessions dropped', 'streams dropped'],
+  sse: ['kill', 'stop for a while', 'stop for good', 'listener closed', 'streams dropped'],
 };
 
 // For the next start of a stdio server.

@@ -11,13 +11,17 @@ import { modern } from '../lib/speak.mjs';
 import { eventually, within } from '../lib/wait.mjs';
 import { Caller, Report } from './callers.mjs';
 import { Driver, HttpProcess, stdioProgram } from './driver.mjs';
-import { contentOf, TOOL } from './echo.mjs';
+import { contentOf } from './echo.mjs';
 import { executedTwice, resources } from './invariants.mjs';
 
 const CALL_TIMEOUT = 1_500 * slow;
-const SERVERS = ['stdio', 'http'].flatMap((transport) => ['legacy', 'modern'].flatMap((era) => [
-  { name: `healthy-${transport}-${era}`, transport, era, victim: false },
-  { name: `victim-${transport}-${era}`, transport, era, victim: true }]));
+// `wire` is what is spoken with it: stdio, http (Streamable HTTP) or sse (HTTP+SSE of 2024-11-05).
+const pair = (wire, era) => [false, true].map((victim) => (
+  { name: `${victim ? 'victim' : 'healthy'}-${wire}-${era}`, wire, era, victim }));
+const SERVERS = [...pair('stdio', 'legacy'), ...pair('stdio', 'modern'), ...pair('http', 'legacy'),
+  ...pair('http', 'modern'), ...pair('sse', 'legacy'),
+  { name: 'victim-stdio-sessions', wire: 'stdio', era: 'legacy', victim: true,
+    config: { scope: 'session', instances: { max: 5 }, idle_stop: '1s' } }];
 
 // Growth of the daemon between two rounds of the same load that is not taken for a leak: what the
 // allocator holds depends on which buffers were alive at once.
@@ -27,11 +31,16 @@ const RSS_KB = 24 * 1024;
 function configOf(server, dir) {
   const timeouts = server.victim
     ? { call_timeout: `${CALL_TIMEOUT}ms`, start_timeout: `${4_000 * slow}ms`, list_timeout: `${3_000 * slow}ms`,
-      stop_grace: '200ms', breaker: { failures: 5, cooldown: '400ms' } }
+      stop_grace: '200ms',
+      // The breaker spares the caller's faults for the server: some victims go without.
+      breaker: { failures: server.era === 'modern' ? 0 : 8, cooldown: '400ms' } }
     : { call_timeout: `${40_000 * slow}ms` };
-  if (server.transport === 'http') return { url: `http://127.0.0.1:${server.port}/mcp`, ...timeouts };
+  const url = `http://127.0.0.1:${server.port}/mcp`;
+  if (server.wire === 'sse') return { type: 'sse', url, ...timeouts };
+  if (server.wire === 'http') return { url, ...timeouts };
   const { name, era } = server;
-  return { command: process.execPath, args: [stdioProgram, JSON.stringify({ name, era, dir })], ...timeouts };
+  return { command: process.execPath, args: [stdioProgram, JSON.stringify({ name, era, dir })], ...timeouts,
+    ...server.config };
 }
 
 // Their allocators keep freed memory back on purpose.
@@ -62,7 +71,7 @@ export class Harness {
     for (const server of harness.servers) {
       writeFileSync(path.join(dir, `${server.name}.executed`), '');
       writeFileSync(path.join(dir, `${server.name}.pids`), '');
-      if (server.transport !== 'http') continue;
+      if (server.wire === 'stdio') continue;
       server.port = await fixedPort();
       server.http = new HttpProcess(server, dir);
       await server.http.start();
@@ -74,9 +83,12 @@ export class Harness {
       servers: Object.fromEntries(harness.servers.map((s) => [s.name, configOf(s, dir)])) }, { dir });
     harness.checksMemory = !sanitized();
     await harness.#everyoneServes();
-    harness.before = await eventually('no client connections before the first round', () => {
+    harness.before = await eventually('quiet before the first round', () => {
       const now = harness.resources();
-      return now.descriptors.client === undefined && now;
+      const supervisors = now.children.filter((command) => command.includes('mcpx-supervise'));
+      const settled = !supervisors.some((command) => command.includes('-sessions'))
+        && now.descriptors['anon_inode:[pidfd]'] === supervisors.length;
+      return settled && now.descriptors.client === undefined && now;
     });
     return harness;
   }
@@ -104,15 +116,26 @@ export class Harness {
     assert.equal(daemon.ended, undefined, `mcpxd ended (${this.how})\n${daemon.tail()}`);
     assert.deepEqual(report.violations.map((v) => `${v.caller}: ${v.what}`), [], this.how);
     assert.deepEqual(executedTwice(dir, servers), [], `calls carried out twice (${this.how})`);
-    await this.#everyoneServes();
+    const faultsOver = Date.now();
+    const recovery = await this.#everyoneServes();
     await this.#quiet();
-    return { report, events: driver.events, memory: this.resources().residentKb };
+    return { recovery, quietAfter: Date.now() - faultsOver, report, events: driver.events, memory: this.resources().residentKb };
   }
 
   assertMemory(before, after) {
     if (!this.checksMemory) return;
     assert.ok(after < before * RSS_FACTOR + RSS_KB,
       `resident memory grew from ${before} to ${after} KiB (${this.how})`);
+  }
+
+  // Connections to HTTP servers are kept for a minute after their last use; then only streams are left.
+  async assertConnectionsClosed() {
+    let now;
+    await eventually('connections to upstreams as before', () => {
+      now = this.resources().upstream;
+      if (now > this.before.upstream) throw new Error(`${now}, before ${this.before.upstream}`);
+      return true;
+    }, 90_000).catch((error) => { error.message += ` (${this.how})`; throw error; });
   }
 
   // What happened, for the one who looks for the reason.
@@ -125,16 +148,20 @@ export class Harness {
 
   // After the faults the back-off, at most a minute, may still have to pass.
   async #everyoneServes() {
+    const start = Date.now();
+    const recovery = {};
     await Promise.all(this.servers.map((server) => eventually(`${server.name} to serve again`, async () => {
       for (const endpoint of ['/mcp', `/mcp/${server.name}`]) {
         const args = { nonce: `after-${Date.now()}-${endpoint.length}-${Math.random()}`, size: 10, payload: '' };
         const answer = await modern(this.daemon.url, 'tools/call',
-          { name: endpoint === '/mcp' ? `${server.name}__${TOOL}` : TOOL, arguments: args }, { endpoint });
+          { name: endpoint === '/mcp' ? `${server.name}__echo` : 'echo', arguments: args }, { endpoint });
         if (!answer.message?.result) throw new Error(answer.text);
         assert.deepEqual(answer.message.result.content, contentOf(server.name, args));
       }
+      if (server.victim) recovery[server.name] = Date.now() - start;
       return true;
     }, 75_000).catch((error) => { error.message += ` (${this.how})`; throw error; })));
+    return recovery;
   }
 
   async #quiet() {

@@ -17,12 +17,14 @@ try {
   const harness = await Harness.start(t, { callers: Number(values.callers) });
   let first;
   for (let i = 0; i < Number(values.rounds); i++) {
-    const { report, events, memory } = await harness.round(seed + i, Number(values.seconds));
+    const { report, events, memory, recovery, quietAfter } = await harness.round(seed + i, Number(values.seconds));
     console.log(`seed ${seed + i}: ${report.requests} requests, ${events.length} process faults, ${memory} KiB`);
+    console.log(`served again after (ms): ${JSON.stringify(recovery)}; quiet after ${quietAfter} ms`);
     console.table(report.outcomes);
     first ??= memory;
     harness.assertMemory(first, memory);
   }
+  await harness.assertConnectionsClosed();
 } catch (error) {
   failed = error;
 }

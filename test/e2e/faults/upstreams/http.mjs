@@ -1,7 +1,8 @@
-// An HTTP upstream of the fault harness. Usage: node http.mjs '{"name","era","dir","port"}', with an
-// IPC channel: {listen: false | true} closes and opens the listener, {forget: true} drops the sessions.
+// An HTTP upstream of the fault harness. Usage: node http.mjs '{"name","era","wire","dir","port"}', with an
+// IPC channel: {listen: false | true} closes and opens the listener, {forget: true} drops the sessions,
+// {drop: true} the streams without a request, {closeIdle: true} connections nobody uses.
 //
-// A call's `fault` argument says how it is to go wrong (faults.mjs lists them); `sse` asks for an
+// With the wire `sse` the answers take the way that sse.mjs knows. A call's `fault` argument says how it is to go wrong (faults.mjs lists them); `sse` asks for an
 // event stream. Forgetting is refusing: a call of an unknown session is not carried out.
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
@@ -9,10 +10,13 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { EchoServer, frame, ownError, progress } from './mcp.mjs';
+import { SseWire } from './sse.mjs';
 
-const { name, era, dir, port } = JSON.parse(process.argv[2]);
+const { name, era, wire, dir, port } = JSON.parse(process.argv[2]);
 const echo = new EchoServer({ name, era, executed: path.join(dir, `${name}.executed`) });
 const sessions = new Set();
+const streams = new Set();  // open answers to GET
+const sse = wire === 'sse' ? new SseWire(echo, streams) : undefined;
 const JSON_HEAD = { 'content-type': 'application/json' };
 const SSE_HEAD = { 'content-type': 'text/event-stream', 'cache-control': 'no-store' };
 const event = (text) => `event: message\ndata: ${text}\n\n`;
@@ -104,11 +108,18 @@ async function serve(request, response) {
   let text = '';
   request.setEncoding('utf8');
   for await (const chunk of request) text += chunk;
+  if (sse) return sse.serve(request, response, text);
   const session = request.headers['mcp-session-id'];
   if (request.method === 'DELETE') {
     sessions.delete(session);
     return response.writeHead(204).end();
   }
+  if (request.method === 'GET' && sessions.has(session)) {
+    streams.add(response);
+    response.on('close', () => streams.delete(response));
+    return response.writeHead(200, SSE_HEAD).write(': open\n\n');
+  }
+  if (request.method === 'GET' && era === 'legacy') return refusals[refused++ % refusals.length](response, null);
   if (request.method !== 'POST') return response.writeHead(405, { allow: 'POST, DELETE' }).end();
   const { id, method, params } = JSON.parse(text);
   if (era === 'legacy' && method !== 'initialize' && method !== 'server/discover'
@@ -145,6 +156,7 @@ function listen() {
 await listen();
 process.on('message', async (order) => {
   if (order.forget) sessions.clear();
+  if (order.drop) for (const stream of streams) stream.destroy();
   if (order.listen === false) { server.close(); server.closeAllConnections(); }
   if (order.listen === true && !server.listening) { sessions.clear(); await listen(); }
   if (order.closeIdle) server.closeIdleConnections();

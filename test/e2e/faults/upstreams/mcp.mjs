@@ -1,8 +1,8 @@
-// What the upstreams of the fault harness have in common, over either transport: one server with the
-// tool `echo`, in one era, which notes every call that it carries out.
+// What the upstreams of the fault harness have in common, over any transport: one server, in one era,
+// which notes every call of `echo` that it carries out.
 import { appendFileSync } from 'node:fs';
 
-import { contentOf, definition } from '../echo.mjs';
+import { contentOf, definitions } from '../echo.mjs';
 
 export const MODERN = '2026-07-28';
 
@@ -27,10 +27,10 @@ export class EchoServer {
     }
     if (method === 'ping') return ok({});
     if (method === 'tools/list') {
-      return ok({ tools: [definition], ...(modern ? { ttlMs: 1000, cacheScope: 'private' } : {}) });
+      return ok({ tools: definitions, ...(modern ? { ttlMs: 1000, cacheScope: 'private' } : {}) });
     }
     if (method === 'tools/call') {
-      appendFileSync(this.executed, `${params.arguments.nonce}\n`);
+      if (params.name === 'echo') appendFileSync(this.executed, `${params.arguments.nonce}\n`);
       return ok({ content: contentOf(this.name, params.arguments) });
     }
     return { error: { code: -32601, message: 'Method not found' } };
