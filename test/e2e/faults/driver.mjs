@@ -35,8 +35,6 @@ export class HttpProcess {
     await Promise.race([this.ready, this.gone]);
   }
 
-  signal(name) { this.child.kill(name); }
-
   // Tells it to do something and waits until it has, or has ended.
   async order(what) {
     if (!this.child.connected) return;
@@ -81,17 +79,18 @@ export class Driver {
   }
 
   async #inflict(victim, fault, length) {
+    const signal = this.#signaller(victim);
     switch (fault) {
-      case 'kill': return this.#signal(victim, 'SIGKILL');
-      case 'terminate': return this.#signal(victim, 'SIGTERM');
+      case 'kill': return signal('SIGKILL');
+      case 'terminate': return signal('SIGTERM');
       case 'stop for a while':
-        this.#signal(victim, 'SIGSTOP');
+        signal('SIGSTOP');
         await this.#while(length);
-        return this.#signal(victim, 'SIGCONT');
+        return signal('SIGCONT');
       case 'stop for good':  // until someone kills it, long after every deadline
-        this.#signal(victim, 'SIGSTOP');
+        signal('SIGSTOP');
         await this.#while(3 * this.callTimeout);
-        return this.#signal(victim, 'SIGKILL');
+        return signal('SIGKILL');
       case 'listener closed':
         await victim.http.order({ listen: false });
         await this.#while(length);
@@ -106,10 +105,15 @@ export class Driver {
     for (const end = Date.now() + milliseconds; !this.finished && Date.now() < end;) await pause(20);
   }
 
-  #signal(victim, signal) {
-    if (victim.http) return victim.http.signal(signal);
-    const pid = currentPid(this.dir, victim.name);
-    if (pid !== undefined) process.kill(pid, signal);
+  // Signals to the process that is the victim's now, also when there is a newer one later.
+  #signaller(victim) {
+    const { dir } = this;
+    if (victim.http) {
+      const { child } = victim.http;
+      return (signal) => child.kill(signal);
+    }
+    const pid = newestPid(dir, victim.name);
+    return (signal) => { if (pid && commandLine(pid).includes(dir)) process.kill(pid, signal); };
   }
 
   async finish() {
@@ -119,8 +123,7 @@ export class Driver {
   }
 }
 
-// The newest process of a stdio server, if it still is one of ours.
-export function currentPid(dir, name) {
-  const pid = Number(readFileSync(path.join(dir, `${name}.pids`), 'utf8').trim().split('\n').at(-1));
-  return pid && commandLine(pid).includes(dir) ? pid : undefined;
+// Of the processes of a stdio server; it may have ended.
+function newestPid(dir, name) {
+  return Number(readFileSync(path.join(dir, `${name}.pids`), 'utf8').trim().split('\n').at(-1));
 }

@@ -155,7 +155,10 @@ export class Harness {
         const args = { nonce: `after-${Date.now()}-${endpoint.length}-${Math.random()}`, size: 10, payload: '' };
         const answer = await modern(this.daemon.url, 'tools/call',
           { name: endpoint === '/mcp' ? `${server.name}__echo` : 'echo', arguments: args }, { endpoint });
-        if (!answer.message?.result) throw new Error(answer.text);
+        if (!answer.message?.result) {
+          recovery[`${server.name}, last failure`] = answer.message?.error?.message;
+          throw new Error(answer.text);
+        }
         assert.deepEqual(answer.message.result.content, contentOf(server.name, args));
       }
       if (server.victim) recovery[server.name] = Date.now() - start;
