@@ -51,8 +51,8 @@ export class HttpProcess {
 }
 
 export class Driver {
-  constructor({ dir, servers, seed, pace, callTimeout }) {
-    Object.assign(this, { dir, pace, callTimeout });
+  constructor({ dir, servers, seed, pace, starts, callTimeout }) {
+    Object.assign(this, { dir, pace, starts, callTimeout });
     this.victims = servers.filter((server) => server.victim);
     this.random = new Random(seed, 'driver');
     this.events = [];
@@ -69,7 +69,7 @@ export class Driver {
       const victim = this.random.pick(this.victims);
       const fault = this.random.pick(onProcess[victim.wire]);
       const length = this.random.between(20, 2 * this.callTimeout);
-      const start = victim.wire === 'stdio' && this.random.chance(0.3) ? this.random.pick(atStart) : undefined;
+      const start = victim.wire === 'stdio' && this.random.chance(this.starts) ? this.random.pick(atStart) : undefined;
       if (this.lasting.has(victim)) continue;
       this.events.push({ at: new Date().toISOString(), server: victim.name, fault, length, start });
       if (start) writeFileSync(path.join(this.dir, `${victim.name}.start`), start);

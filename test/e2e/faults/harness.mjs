@@ -97,11 +97,12 @@ export class Harness {
 
   // Load and faults for a while, then quiet: everything is judged, everybody serves again, and what
   // the daemon holds is what it held before the first round.
-  async round(seed, seconds) {
+  // `pace` is the mean time between faults done to processes, `starts` how many of them spoil a start.
+  async round(seed, seconds, { pace = 150, starts = 0.3 } = {}) {
     const { daemon, dir, servers } = this;
     const report = new Report();
     const load = { port: daemon.port, servers, report, faulty: true, stopping: false, callTimeout: CALL_TIMEOUT };
-    const driver = new Driver({ dir, servers, seed, pace: 150, callTimeout: CALL_TIMEOUT });
+    const driver = new Driver({ dir, servers, seed, pace, starts, callTimeout: CALL_TIMEOUT });
     const callers = Array.from({ length: this.callers }, (_, i) => new Caller(load, seed, i));
     const running = Promise.all(callers.map((caller) => caller.run()));
     const driving = driver.run();
