@@ -72,8 +72,7 @@ Task<Answered> Lifecycle::forward(const call::Call& call) {
 
 Task<Answered> Lifecycle::forward_once(const call::Call& call, const Terms& terms) {
   const bool shared_http = config.is_http() && config.scope == config::Scope::shared;
-  if (shared_http) co_return co_await forward_here(call, terms);
-  co_return co_await forward_at_home(call, terms);
+  return shared_http ? forward_here(call, terms) : forward_at_home(call, terms);
 }
 
 Terms Lifecycle::terms_of(const call::Call& call) const {

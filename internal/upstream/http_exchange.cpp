@@ -43,8 +43,7 @@ bool is_gatekeeper(unsigned status) {
 // --- Sending
 
 Task<Reply> HttpLink::carry(Post& post) {
-  if (!endpoint_.empty()) co_return co_await exchange_by_stream(post);
-  co_return co_await exchange(post);
+  return endpoint_.empty() ? exchange(post) : exchange_by_stream(post);
 }
 
 Task<Reply> HttpLink::exchange(Post& post) {
@@ -142,18 +141,15 @@ Reply HttpLink::judge(Post& post, const http1::ResponseHead& head, PaddedBuffer 
   if (status != 200 || !body.view().starts_with('{')) text = said(body.view());
   const bool empty = body.empty();
   const json::Limits limits{context_.environment.limits.json_depth};
-  auto messages = read_messages(std::move(body), limits);
   std::optional<rpc::Message> answer;
-  if (messages) {
-    for (rpc::Message& message : *messages) {
-      const bool is_answer = answers(message, post.id, post.number);
-      if (is_answer && !answer) {
-        answer = std::move(message);
-      } else {
-        take_message(std::move(message), post);
-      }
+  const Result<void> read = read_messages(std::move(body), limits, [&](rpc::Message& message) {
+    if (!answer && answers(message, post.id, post.number)) {
+      answer.emplace(std::move(message));
+    } else {
+      take_message(std::move(message), post);
     }
-  }
+  });
+  static_cast<void>(read);  // what is no JSON-RPC is no answer: below
   if (names_session(post) && session_is_gone(status, answer ? &*answer : nullptr, text)) {
     return expired(status);
   }
@@ -224,14 +220,13 @@ Task<bool> HttpLink::read_events(http::Response& response, Post& post) {
     if ((*event)->retry_ms) post.retry = Milliseconds(*(*event)->retry_ms);
     post.patience = Milliseconds(0);
     if ((*event)->data.empty()) continue;  // priming events, retry hints
-    auto messages = read_messages(PaddedBuffer((*event)->data), limits);
-    if (!messages) {
+    const Result<void> read =
+        read_messages(PaddedBuffer((*event)->data), limits,
+                      [&](rpc::Message& message) { take_message(std::move(message), post); });
+    if (!read) {
       log::warning("server {}: an event that is not JSON-RPC was skipped: {}", context_.config.name,
-                   messages.error().message);
-      continue;
+                   read.error().message);
     }
-    for (rpc::Message& message : *messages)
-      take_message(std::move(message), post);
   }
   co_return true;
 }

@@ -206,8 +206,8 @@ Task<void> HttpLink::tell_level(std::string_view level) {
 }
 
 Task<Reply> HttpLink::forward(const Forward& forward) {
-  if (endpoint_.empty() || context_.home.is_current()) co_return co_await forward_here(forward);
-  co_return co_await forward_to_home(forward);
+  if (endpoint_.empty() || context_.home.is_current()) return forward_here(forward);
+  return forward_to_home(forward);
 }
 
 Task<Reply> HttpLink::forward_here(const Forward& forward) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "json/scan.hpp"
 #include "mcp/error_codes.hpp"
@@ -104,15 +105,17 @@ Error not_json_rpc(const rpc::ParseFailure& failure) {
   return Error("upstream.bad_frame", failure.message);
 }
 
-Result<std::vector<rpc::Message>> parse_all(std::vector<PaddedBuffer> parts,
-                                            const json::Limits& limits) {
+Result<void> take_all(std::vector<PaddedBuffer> parts, const json::Limits& limits,
+                      const TakeMessage& take) {
   std::vector<rpc::Message> messages;
   for (PaddedBuffer& part : parts) {
     rpc::ParseResult parsed = rpc::parse(std::move(part), limits);
     if (!parsed) return not_json_rpc(parsed.error());
     messages.push_back(std::move(*parsed));
   }
-  return messages;
+  for (rpc::Message& message : messages)
+    take(message);
+  return {};
 }
 
 // A first line that is complete, and something after it.
@@ -137,18 +140,17 @@ std::vector<PaddedBuffer> lines_of(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<rpc::Message>> read_messages(PaddedBuffer text, const json::Limits& limits) {
+Result<void> read_messages(PaddedBuffer text, const json::Limits& limits, const TakeMessage& take) {
   if (rpc::is_batch(text.view())) {
     Result<void> valid = json::validate(text, limits);
     if (!valid) return Error("upstream.bad_frame", valid.error().message);
-    return parse_all(rpc::split_batch(text).value_or(std::vector<PaddedBuffer>()), limits);
+    return take_all(rpc::split_batch(text).value_or(std::vector<PaddedBuffer>()), limits, take);
   }
-  if (is_one_a_line(text.view())) return parse_all(lines_of(text.view()), limits);
-  std::vector<rpc::Message> messages;
+  if (is_one_a_line(text.view())) return take_all(lines_of(text.view()), limits, take);
   rpc::ParseResult parsed = rpc::parse(std::move(text), limits);
   if (!parsed) return not_json_rpc(parsed.error());
-  messages.push_back(std::move(*parsed));
-  return messages;
+  take(*parsed);
+  return {};
 }
 
 bool session_is_gone(unsigned status, const rpc::Message* response, std::string_view body) {

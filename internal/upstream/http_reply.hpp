@@ -2,9 +2,9 @@
 // and events, a session that is gone, statuses as errors. Pure. Thread: any.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/padded_buffer.hpp"
 #include "base/result.hpp"
@@ -17,8 +17,10 @@ namespace mcpx::upstream {
 bool is_event_stream(const http1::ResponseHead& head);
 
 // The messages of one body or event: one; a batch (2025-03-26 basic/transports); or, as some
-// servers write under application/json, one a line. Error: upstream.bad_frame with what was wrong.
-Result<std::vector<rpc::Message>> read_messages(PaddedBuffer text, const json::Limits& limits);
+// servers write under application/json, one a line. `take` gets each, in order, unless one of them
+// is none: error upstream.bad_frame with what was wrong.
+using TakeMessage = std::function<void(rpc::Message&)>;
+Result<void> read_messages(PaddedBuffer text, const json::Limits& limits, const TakeMessage& take);
 
 // Whether an answer to a request that named a session says that the server no longer knows it
 // (case C20). 404 is what the specification asks for (2025-11-25 basic/transports, "Session

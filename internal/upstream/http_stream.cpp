@@ -166,14 +166,13 @@ Task<bool> HttpLink::hear(http::Response& response) {
     note_id(heard_id_, (*event)->id);
     if ((*event)->retry_ms) heard_retry_ = Milliseconds(*(*event)->retry_ms);
     if ((*event)->data.empty() || stopping_) continue;
-    auto messages = read_messages(PaddedBuffer((*event)->data), limits);
-    if (!messages) {
+    const Result<void> read =
+        read_messages(PaddedBuffer((*event)->data), limits,
+                      [this](rpc::Message& message) { take_unasked(std::move(message)); });
+    if (!read) {
       log::debug("server {}: an event that is not JSON-RPC was skipped: {}", context_.config.name,
-                 messages.error().message);
-      continue;
+                 read.error().message);
     }
-    for (rpc::Message& message : *messages)
-      take_unasked(std::move(message));
   }
   heard_ = nullptr;
   co_return heard;

@@ -9,8 +9,11 @@ namespace mcpx::upstream {
 namespace {
 
 std::size_t read(const std::string& text) {
-  auto messages = read_messages(PaddedBuffer(text), json::Limits());
-  return messages ? messages->size() : 0;
+  std::size_t count = 0;
+  const Result<void> done =
+      read_messages(PaddedBuffer(text), json::Limits(), [&](rpc::Message&) { ++count; });
+  REQUIRE((done.has_value() || count == 0));
+  return count;
 }
 
 TEST_CASE("a body holds one message, a batch, or one a line",
