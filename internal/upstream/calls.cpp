@@ -18,16 +18,17 @@ Error cancelled_error() {
 // Failures that say the server is not well. Not among them: what the caller did, what a limit of
 // ours did, and an answer that was merely wrong.
 bool counts_against(const Error& error) {
-  static constexpr std::string_view kIll[] = {"upstream.timeout",      "upstream.unreachable",
-                                              "upstream.disconnected", "upstream.exited",
-                                              "upstream.tls",          "upstream.start_timeout",
-                                              "upstream.http_status",  "upstream.spawn_failed"};
+  static constexpr std::string_view kIll[] = {
+      "upstream.timeout",       "upstream.unreachable",  "upstream.disconnected",
+      "upstream.exited",        "upstream.unresponsive", "upstream.tls",
+      "upstream.start_timeout", "upstream.http_status",  "upstream.spawn_failed"};
   return std::find(std::begin(kIll), std::end(kIll), error.code) != std::end(kIll);
 }
 
 // The server is gone, and with it the call, which it may or may not have done.
 bool broke_off(const Error& error) {
-  return error.code == "upstream.exited" || error.code == "upstream.disconnected";
+  return error.code == "upstream.exited" || error.code == "upstream.disconnected" ||
+         error.code == "upstream.unresponsive";
 }
 
 // The name the server itself gave the tool.

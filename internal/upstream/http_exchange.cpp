@@ -213,7 +213,7 @@ Task<bool> HttpLink::read_events(http::Response& response, Post& post) {
       co_return !broke;
     }
     if (!*event) {
-      post.broken = Error("upstream.bad_frame", "it ended");
+      post.broken = Error("upstream.disconnected", "it ended");
       co_return false;
     }
     note_id(post.last_event_id, (*event)->id);

@@ -58,8 +58,7 @@ StdioLink::StdioLink(LinkContext context, std::unique_ptr<process::Child> child)
       child_(std::move(child)),
       record_(context_.environment.store, context_.config.name, *child_),
       framer_(context_.environment.limits.message_bytes),
-      pending_(context_.home, context_.config.name,
-               [this](rpc::Number id) { give_up(id, "the deadline passed"); }),
+      pending_(context_.home, context_.config.name, [this](rpc::Number id) { timed_out(id); }),
       listener_(context_.home, context_.events,
                 [this](std::string params) { return hold_listen(std::move(params)); }),
       tasks_(context_.home) {}
@@ -181,11 +180,17 @@ Task<void> StdioLink::read_lines() {
     Result<std::size_t> got = co_await child_->output().read_some(buffer);
     if (!got) reading = got.error();
     if (!got || *got == 0) break;
+    mute_timeouts_ = 0;
     framer_.feed(std::string_view(buffer.data(), *got));
     while (auto line = framer_.next())
       take_line(std::move(*line));
   }
-  Error why = co_await why_it_ended(std::move(reading));
+  Error why = reading;
+  if (condemned_) {
+    why = *condemned_;
+  } else {
+    why = co_await why_it_ended(std::move(reading));
+  }
   lost_ = why;
   listener_.stop();
   writable_.wake();

@@ -46,6 +46,8 @@ class StdioLink final : public Link {
   Task<void> write_lines();
   Task<Reply> hold_listen(std::string params);
   Task<Error> why_it_ended(Error reading);
+  void timed_out(rpc::Number id);
+  Task<void> prove_alive();
   void take_line(rpc::Line line);
   void take_message(rpc::Message message);
   void take_notification(const rpc::Message& message);
@@ -69,6 +71,8 @@ class StdioLink final : public Link {
   bool logs_ = false;       // it takes logging/setLevel
   AskedLevel asked_level_;
   std::optional<Error> lost_;
+  std::size_t mute_timeouts_ = 0;   // requests that timed out since the server said anything
+  std::optional<Error> condemned_;  // why it is ended although it runs
   bool stopped_ = false;
   bool hurried_ = false;  // takes no further request
   bool warned_junk_ = false;

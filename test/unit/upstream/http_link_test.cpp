@@ -251,7 +251,7 @@ Task<void> wrong_body(runtime::Shard& shard) {
       {json_answer("not json"), "upstream.bad_frame"},
       {json_answer(R"({"jsonrpc":"2.0","id":"foreign","result":{}})"), "upstream.bad_frame"},
       {status_answer(202), "upstream.http_status"},
-      {cut_stream, "upstream.bad_frame"},
+      {cut_stream, "upstream.disconnected"},
   };
   for (const Case& c : cases) {
     script.push_back(c.answer);

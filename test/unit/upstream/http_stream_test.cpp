@@ -300,7 +300,7 @@ TEST_CASE("a stream that cannot be resumed fails its call at once") {
   }
   SECTION("no event had an id, and it ended as if complete") {
     b.before = "retry: 1\ndata:\n\n";
-    REQUIRE(broken(b) == "upstream.bad_frame");
+    REQUIRE(broken(b) == "upstream.disconnected");
     REQUIRE(b.gets == 0);
   }
   SECTION("the server does not offer GET") {

@@ -139,6 +139,74 @@ TEST_CASE("a call a crash took away is repeated only if its tool says that does 
       [](runtime::Shard& shard) { return call_with(shard, "die", "upstream.exited", 2); });
 }
 
+Task<void> hang_body(runtime::Shard& shard) {
+  Falling falling(shard);
+  falling.config.breaker_failures = 0;
+  falling.config.probe_timeout = Milliseconds(20);
+  // The tool stops the whole process, as a debugger or a full disk might.
+  falling.config.args = {"-c", R"sh(
+while read -r line; do
+  id=${line#*\"id\":}; id=${id%%,*}
+  case $line in
+    *'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *freeze*) kill -STOP $$ ;;
+    *'"tools/call"'*) r='{"content":[]}' ;;
+    *notifications/*) continue ;;
+  esac
+  echo '{"jsonrpc":"2.0","id":'$id',"result":'$r'}'
+done
+)sh"};
+  Server server(shard, falling.config, falling.environment);
+  server.start();
+  co_await until(shard, server, is_ready);
+  for (int i = 0; i < 3; ++i) {
+    call::Call freeze = call_of(shard, R"({"name":"freeze","arguments":{}})");
+    freeze.deadline = Clock::now() + Milliseconds(20);
+    call::Outcome outcome = co_await server.call(freeze);
+    REQUIRE(code_of(outcome) == "upstream.timeout");
+  }
+  Status status =
+      co_await until(shard, server, [](const Status& s) { return s.error.has_value(); });
+  REQUIRE(status.error->code == "upstream.unresponsive");
+  const call::Call echo = call_of(shard, kEcho);
+  call::Outcome outcome = co_await server.call(echo);
+  REQUIRE(outcome.ok());
+  status = co_await until(shard, server, is_ready);
+  REQUIRE(status.starts == 2);
+  REQUIRE(process::children_alive() == 1);
+  co_await end(server);
+  REQUIRE(process::children_alive() == 0);
+}
+
+TEST_CASE("a server that hangs is ended and started anew") {
+  test::on_shard(hang_body);
+}
+
+Task<void> slow_body(runtime::Shard& shard) {
+  Falling falling(shard);
+  falling.config.breaker_failures = 0;
+  falling.config.probe_timeout = Milliseconds(10'000);
+  Server server(shard, falling.config, falling.environment);
+  server.start();
+  co_await until(shard, server, is_ready);
+  for (int i = 0; i < 6; ++i) {
+    call::Call hang = call_of(shard, R"({"name":"hang","arguments":{}})");
+    hang.deadline = Clock::now() + Milliseconds(1);
+    call::Outcome outcome = co_await server.call(hang);
+    REQUIRE(code_of(outcome) == "upstream.timeout");
+  }
+  const call::Call echo = call_of(shard, kEcho);
+  call::Outcome outcome = co_await server.call(echo);
+  REQUIRE(outcome.ok());
+  Status status = co_await server.status();
+  REQUIRE(status.starts == 1);
+  co_await end(server);
+}
+
+TEST_CASE("a server whose tool is slow, but which answers a ping, is left alone") {
+  test::on_shard(slow_body);
+}
+
 Task<void> per_tool_body(runtime::Shard& shard) {
   Falling falling(shard);
   falling.config.call_timeout = Milliseconds(600'000);
