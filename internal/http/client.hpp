@@ -64,6 +64,7 @@ class Response {
   // The whole body.
   virtual Task<Result<PaddedBuffer>> body() = 0;
   // The next event of a text/event-stream body; nullopt at its end. Data is bounded by the limits.
+  // After http.timeout it can be asked again, with a later deadline.
   virtual Task<Result<std::optional<http1::SseEvent>>> next_event(TimePoint deadline) = 0;
   virtual void close() = 0;  // ends a pending next_event(): http.closed
 };

@@ -105,7 +105,7 @@ Task<Result<ClientResponse::Input>> ClientResponse::pull() {
   const std::span<char> room(wire.buffer.get(), wire.buffer_size);
   Result<std::size_t> bytes = co_await wire.stream->read_some(room);
   if (!bytes) {
-    broken_ = true;
+    broken_ = bytes.error().code != "net.timeout";  // a read that ran out of time can be repeated
     lost_ = bytes.error().code == "net.reset";
     co_return explain(bytes.error());
   }

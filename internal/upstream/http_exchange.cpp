@@ -207,6 +207,8 @@ Task<bool> HttpLink::read_events(http::Response& response, Post& post) {
     if (settled(post)) break;
     if (!event) {
       const Error& why = event.error();
+      // Progress that came another way has moved it on meanwhile.
+      if (why.code == "http.timeout" && Clock::now() < post.deadline) continue;
       const bool broke = why.code == "http.closed";
       if (!broke) post.settle(translated(why));
       if (broke) post.broken = Error("upstream.disconnected", why.message);
