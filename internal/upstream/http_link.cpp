@@ -14,6 +14,7 @@ namespace mcpx::upstream {
 namespace {
 
 constexpr Milliseconds kGoodbye{1'000};
+constexpr Milliseconds kTick{10};
 constexpr Milliseconds kLevelTimeout{2'000};  // for the answer to logging/setLevel
 // Answers and notices on their way at once, per shard, besides calls; a server that asks for more
 // is not well.
@@ -322,9 +323,20 @@ void HttpLink::hurry() {
   if (auto& client = locals_[context_.home.index()].client) client->close();
 }
 
+// The calls of a session that the server forgot: each gets the server's own word, or its deadline.
+// One that the server is still at would otherwise look as if it was never done.
+Task<void> HttpLink::let_finish() {
+  runtime::Timer tick(context_.home);
+  while (calls_.load(std::memory_order_relaxed) > 0 && !stopping_) {
+    const bool reached = co_await tick.sleep_for(kTick);
+    static_cast<void>(reached);
+  }
+}
+
 Task<void> HttpLink::stop(Milliseconds) {
-  hurry();
   const bool open = !lost_.exchange(true);
+  if (!open) co_await let_finish();
+  hurry();
   if (open && !session_id_.empty()) co_await end_session();
   for (runtime::Shard* shard : context_.environment.shards) {
     const std::function<Task<bool>()> there = [this, shard, open] {

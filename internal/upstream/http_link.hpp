@@ -124,6 +124,7 @@ class HttpLink final : public Link {
   Task<bool> close_there(runtime::Shard& shard, bool was_lost);
   void set_version(std::optional<mcp::Revision> revision);
   Task<void> end_session();
+  Task<void> let_finish();
   bool is_legacy() const { return facts_.era() == mcp::Era::legacy; }
 
   LinkContext context_;

@@ -55,7 +55,7 @@ Task<Result<std::string>> HttpLink::await_endpoint(http::Response& response, Tim
 Task<void> HttpLink::read_event_stream(std::unique_ptr<http::Response> response) {
   const bool heard = co_await hear(*response);
   static_cast<void>(heard);
-  lost_ = true;
+  const bool known = lost_.exchange(true);
   const Error why("upstream.disconnected",
                   fmt::format("server {} ended its event stream", context_.config.name),
                   "see the server's own log; it is connected to anew");
@@ -63,7 +63,7 @@ Task<void> HttpLink::read_event_stream(std::unique_ptr<http::Response> response)
     post->settle(why);
     post->interrupt();
   }
-  session_lost(why);
+  if (!known) session_lost(why);
 }
 
 // One request: POSTed, and answered on the stream.

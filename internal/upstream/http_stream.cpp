@@ -125,10 +125,10 @@ Task<std::unique_ptr<http::Response>> HttpLink::reopen(Post& post) {
 Task<void> HttpLink::listen() {
   bool was_open = false;
   std::size_t failures = 0;
-  while (!stopping_) {
+  while (!stopping_ && alive()) {
     const bool resumes = !heard_id_.empty();
     Opened opened = co_await get(heard_id_, kNever, nullptr);
-    if (stopping_) co_return;
+    if (stopping_ || !alive()) co_return;
     const unsigned status = opened ? (*opened)->head().status : 0;
     if (status == 200 && is_event_stream((*opened)->head())) {
       if (was_open && !resumes) all_lists_changed();  // what was said meanwhile is lost

@@ -234,7 +234,18 @@ Task<void> Lifecycle::drop_link(Milliseconds grace) {
   update_views([](View& view) { view.link = nullptr; });
   if (!link) co_return;
   last_stderr_ = link->stderr_tail();
+  const bool forgotten = config.is_http() && !link->alive() && !stopping_;
+  if (forgotten) {  // a new session need not wait for the calls that the old one still has
+    leaving_.push_back(link);
+    tasks_.spawn("leave session", leave(std::move(link), grace));
+    co_return;
+  }
   co_await link->stop(grace);
+}
+
+Task<void> Lifecycle::leave(std::shared_ptr<Link> link, Milliseconds grace) {
+  co_await link->stop(grace);
+  std::erase(leaving_, link);
 }
 
 Task<Result<void>> Lifecycle::refresh() {
@@ -379,6 +390,8 @@ Task<void> Lifecycle::stop(TimePoint deadline) {
   event_.wake();
   opener_.stop();
   if (link_) link_->hurry();
+  for (const auto& link : leaving_)
+    link->hurry();
   members_.hurry();
   co_await tasks_.join();
   co_await members_.stop();

@@ -91,6 +91,7 @@ class Lifecycle {
   Task<void> read_lists();
   Task<void> rest();
   Task<void> drop_link(Milliseconds grace);
+  Task<void> leave(std::shared_ptr<Link> link, Milliseconds grace);
   LinkEvents events();
   void failed(Error error);
   void lost(const Error& error);
@@ -143,8 +144,9 @@ class Lifecycle {
   TimePoint last_used_ = Clock::now();
   TimePoint ready_since_{};
   std::shared_ptr<Link> link_;
-  std::size_t first_calls_ = 0;  // in flight over link_
-  std::vector<View> views_;      // by shard index; each read and written only there
+  std::vector<std::shared_ptr<Link>> leaving_;  // lost sessions whose calls are not over yet
+  std::size_t first_calls_ = 0;                 // in flight over link_
+  std::vector<View> views_;                     // by shard index; each read and written only there
   std::array<bool, mcp::kListKinds> dirty_{}, announced_{};
   TimePoint relist_at_ = kNever, relisted_at_{};
   Renewal renewal_;

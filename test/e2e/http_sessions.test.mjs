@@ -171,6 +171,24 @@ test('C20: a session that the server forgot is replaced once, and the call repea
   }
 });
 
+test('C20: calls in flight at once share the new session, and each is served once', async (t) => {
+  const { upstream, daemon } = await pair(t);
+  for (let round = 0; round < 10; round++) {
+    await settled(daemon, upstream);
+    const before = { calls: count(upstream, 'tools/call'), sessions: count(upstream, 'initialize') };
+    upstream.forgetSessions();
+    const answers = await Promise.all([1, 2, 3, 4].map((n) => call(daemon, { n })));
+    for (const [at, answer] of answers.entries()) {
+      assert.equal(text(answer), `x:{"n":${at + 1}}`, answer.text);
+    }
+    await settled(daemon, upstream);
+    assert.equal(count(upstream, 'initialize') - before.sessions, 1, 'new sessions');
+    const served = upstream.received('tools/call').slice(before.calls)
+      .filter((r) => upstream.known.has(r.headers['mcp-session-id']));
+    assert.deepEqual(served.map((r) => r.message.params.arguments.n).sort(), [1, 2, 3, 4]);
+  }
+});
+
 test('C20: a refusal that is not about a session is passed on, and costs no session', async (t) => {
   const { upstream, daemon } = await pair(t);
   await settled(daemon, upstream);
