@@ -97,8 +97,8 @@ Task<void> from_box(Box& box, Talk& talk) {
 Task<void> work_slowly(runtime::Shard& shard, Box& box, const Seen& seen, Talk& talk) {
   runtime::Timer timer(shard);
   co_await talk.begin_stream();
-  for (int i = 1; i <= 3; ++i) {
-    const bool slept = co_await timer.sleep_for(Milliseconds(400));
+  for (int i = 1; i <= 15; ++i) {
+    const bool slept = co_await timer.sleep_for(Milliseconds(100));
     std::string note;
     rpc::append_notification(
         note, "notifications/progress",
@@ -134,7 +134,7 @@ Task<void> moved_body(runtime::Shard& shard) {
   call.caller.progress_token = "7";
   call::Outcome outcome = co_await server.call(call);
   CHECK(outcome.ok());
-  CHECK(sink->told == 3);
+  CHECK(sink->told >= 10);  // the last ones may come after the answer, another way
   box.close();
   co_await scene.end();
 }
