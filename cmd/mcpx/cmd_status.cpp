@@ -12,6 +12,7 @@ namespace mcpx::cli {
 namespace {
 
 constexpr Milliseconds kTimeout{10'000};
+constexpr Milliseconds kRefreshTimeout{120'000};  // the server may have to start first
 
 Colour colour_of(std::string_view state) {
   if (state == "ready") return Colour::green;
@@ -137,9 +138,15 @@ int run_servers(const Context& context, const Parsed& args) {
   if (args.rest.size() > 1) {
     return fail_usage("servers", Error("cli.usage", "'servers' takes one name at most"));
   }
-  const std::string target =
-      args.rest.empty() ? "/v1/servers" : "/v1/servers/" + percent_encoded(args.rest[0]);
-  const Fetched reply = fetch(context, "GET", target, "", kTimeout);
+  const bool refresh = args.has("refresh");
+  if (refresh && args.rest.empty()) {
+    return fail_usage("servers", Error("cli.usage", "--refresh needs the name of a server"));
+  }
+  std::string target = "/v1/servers";
+  if (!args.rest.empty()) target += "/" + percent_encoded(args.rest[0]);
+  if (refresh) target += "/refresh";
+  const Fetched reply = refresh ? fetch(context, "POST", target, "", kRefreshTimeout)
+                                : fetch(context, "GET", target, "", kTimeout);
   if (reply.code != kOk) return reply.code;
   if (context.json) {
     print(reply.body + "\n");

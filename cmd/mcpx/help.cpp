@@ -22,6 +22,9 @@ constexpr std::array<Option, 4> kGlobal = {{
 constexpr std::array<Option, 1> kToolsOptions = {{
     {"server", "NAME", "only the tools of this server"},
 }};
+constexpr std::array<Option, 1> kServersOptions = {{
+    {"refresh", "", "have the server asked first for what it offers now"},
+}};
 constexpr std::array<Option, 2> kCallOptions = {{
     {"arg", "K=V",
      "one argument; V is read by the type its schema gives K. K:=JSON is JSON always. "
@@ -37,7 +40,8 @@ constexpr std::array<Option, 4> kConnectOptions = {{
 
 constexpr std::array<Command, 7> kCommands = {{
     {"status", "", "what the daemon is doing", "", {}, run_status},
-    {"servers", "[NAME]", "the servers behind it, or one of them in detail", "", {}, run_servers},
+    {"servers", "[NAME [--refresh]]", "the servers behind it, or one of them in detail", "",
+     kServersOptions, run_servers},
     {"tools", "", "the tools it offers", "", kToolsOptions, run_tools},
     {"call", "TOOL [JSON | - | --arg K=V ...]", "call a tool and print its result",
      "The arguments are one JSON object, '-' to read it from standard input, or --arg options.\n"

@@ -17,6 +17,7 @@ constexpr std::string_view kPrefix = "/v1/";
 constexpr std::string_view kToolsPrefix = "tools/";
 constexpr std::string_view kCallSuffix = "/call";
 constexpr std::string_view kServersPrefix = "servers/";
+constexpr std::string_view kRefreshSuffix = "/refresh";
 
 bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
@@ -24,6 +25,14 @@ bool starts_with(std::string_view text, std::string_view prefix) {
 
 bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+// What stands between both, decoded; nullopt when that is not how `text` is made, or nothing.
+std::optional<std::string> between(std::string_view text, std::string_view prefix,
+                                   std::string_view suffix) {
+  if (text.size() <= prefix.size() + suffix.size()) return std::nullopt;
+  if (!starts_with(text, prefix) || !ends_with(text, suffix)) return std::nullopt;
+  return percent_decode(text.substr(prefix.size(), text.size() - prefix.size() - suffix.size()));
 }
 
 // The decoded value of one query parameter; nullopt when absent.
@@ -70,6 +79,10 @@ struct Admin::Reply {
     json::ObjectBuilder body;
     return {status, body.raw("error", error_object(error, Redactor())).take()};
   }
+  static Reply unknown_server(const std::string& name) {
+    return error(404, Error("server.unknown", fmt::format("no server '{}'", name),
+                            "GET /v1/servers lists them"));
+  }
   static Reply wrong_method(std::string allowed) {
     Reply reply = error(405, Error("admin.method", "this route answers " + allowed + " only"));
     reply.allow = std::move(allowed);
@@ -103,12 +116,14 @@ Task<Admin::Reply> Admin::route(http::Exchange& exchange, std::string_view path)
   const bool get = exchange.head().method == "GET";
   const bool known_prefix = starts_with(path, kPrefix);
   const std::string_view rest = known_prefix ? path.substr(kPrefix.size()) : std::string_view();
-  if (starts_with(rest, kToolsPrefix) && ends_with(rest, kCallSuffix) &&
-      rest.size() > kToolsPrefix.size() + kCallSuffix.size()) {
-    if (exchange.head().method != "POST") co_return Reply::wrong_method("POST");
-    std::string name = percent_decode(
-        rest.substr(kToolsPrefix.size(), rest.size() - kToolsPrefix.size() - kCallSuffix.size()));
-    co_return co_await call_tool(exchange, std::move(name));
+  const bool post = exchange.head().method == "POST";
+  if (auto tool = between(rest, kToolsPrefix, kCallSuffix)) {
+    if (!post) co_return Reply::wrong_method("POST");
+    co_return co_await call_tool(exchange, std::move(*tool));
+  }
+  if (auto server = between(rest, kServersPrefix, kRefreshSuffix)) {
+    if (!post) co_return Reply::wrong_method("POST");
+    co_return co_await refresh(std::move(*server));
   }
   const bool one = starts_with(rest, kServersPrefix) && rest.size() > kServersPrefix.size();
   const bool known =
@@ -116,7 +131,7 @@ Task<Admin::Reply> Admin::route(http::Exchange& exchange, std::string_view path)
   if (!known) {
     co_return Reply::error(404, Error("admin.no_route", fmt::format("there is no {}", path),
                                       "GET /v1/health, /v1/status, /v1/servers, /v1/tools; "
-                                      "POST /v1/tools/{name}/call"));
+                                      "POST /v1/tools/{name}/call, /v1/servers/{name}/refresh"));
   }
   if (!get) co_return Reply::wrong_method("GET");
   if (rest == "health") co_return health();
@@ -176,25 +191,34 @@ Task<Admin::Reply> Admin::all_servers() {
   co_return Reply(200, body.raw("servers", list + "]").take());
 }
 
-Task<Admin::Reply> Admin::one_server(std::string name) {
+upstream::Server* Admin::server_named(const std::string& name) const {
   const auto found = std::find_if(servers_.begin(), servers_.end(),
                                   [&](const auto* server) { return server->name() == name; });
-  if (found == servers_.end()) {
-    co_return Reply::error(404, Error("server.unknown", fmt::format("no server '{}'", name),
-                                      "GET /v1/servers lists them"));
-  }
-  const upstream::Status one = co_await (*found)->status();
+  return found == servers_.end() ? nullptr : *found;
+}
+
+Task<Admin::Reply> Admin::one_server(std::string name) {
+  upstream::Server* server = server_named(name);
+  if (!server) co_return Reply::unknown_server(name);
+  const upstream::Status one = co_await server->status();
   co_return Reply(200, server_object(one, *redactor_));
+}
+
+// Lists of a legacy server live until it says that they changed, or somebody asks.
+Task<Admin::Reply> Admin::refresh(std::string name) {
+  upstream::Server* server = server_named(name);
+  if (!server) co_return Reply::unknown_server(name);
+  const Result<void> read = co_await server->refresh();
+  if (!read) {
+    json::ObjectBuilder body;
+    co_return Reply(502, body.raw("error", error_object(read.error(), *redactor_)).take());
+  }
+  co_return co_await one_server(std::move(name));
 }
 
 Admin::Reply Admin::tools(std::string_view query) const {
   const auto wanted = parameter(query, "server");
-  const bool exists = !wanted || std::any_of(servers_.begin(), servers_.end(),
-                                             [&](const auto* s) { return s->name() == *wanted; });
-  if (!exists) {
-    return Reply::error(404, Error("server.unknown", fmt::format("no server '{}'", *wanted),
-                                   "GET /v1/servers lists them"));
-  }
+  if (wanted && !server_named(*wanted)) return Reply::unknown_server(*wanted);
   const auto snapshot = registry_.current();
   const auto endpoint = snapshot ? snapshot->find("") : nullptr;
   std::string list = "[";

@@ -53,6 +53,8 @@ class Admin final : public http::Handler {
   Task<Reply> status();
   Task<Reply> all_servers();
   Task<Reply> one_server(std::string name);
+  Task<Reply> refresh(std::string name);
+  upstream::Server* server_named(const std::string& name) const;  // null: none
   Reply tools(std::string_view query) const;
   Task<Reply> call_tool(http::Exchange& exchange, std::string name);
 

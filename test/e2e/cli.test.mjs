@@ -7,6 +7,7 @@ import test from 'node:test';
 import { Daemon, daemonEnvironment, freePort, run, scripted, temporary, tiny } from './lib/daemon.mjs';
 import { binary, npmDir, slow } from './lib/paths.mjs';
 import { marked } from './lib/processes.mjs';
+import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
 import { eventually } from './lib/wait.mjs';
 
 const require = createRequire(path.join(npmDir, 'package.json'));
@@ -32,6 +33,25 @@ test('cli: status, servers, tools and call show the daemon, in tables and as JSO
   assert.deepEqual([called.code, called.stdout.trim()], [0, 'pong'], called.stderr);
   const raw = JSON.parse((await mcpx(daemon, 'call', 'small__ping', '--json')).stdout);
   assert.equal((raw.result ?? raw).content[0].text, 'pong');
+});
+
+test('cli: --refresh shows what a server lists now, though it announces nothing', async (t) => {
+  const dir = temporary(t);
+  const web = await ScriptedHttpServer.start(t, { tools: [{ name: 'old', inputSchema: { type: 'object' } }] });
+  const daemon = await Daemon.start(t, { servers: { web: { url: web.url },
+    gone: { command: 'no-such-program-anywhere' } } }, { dir });
+  web.tools = [{ name: 'new', inputSchema: { type: 'object' } }];
+  const tools = async () => (await mcpx(daemon, 'tools')).stdout;
+  assert.match(await tools(), /web__old/);
+  const shown = await mcpx(daemon, 'servers', 'web', '--refresh');
+  assert.equal(shown.code, 0, shown.stderr);
+  assert.match(shown.stdout, /1 tools/);
+  await eventually('the new list', async () => /web__new/.test(await tools()));
+  const failed = await mcpx(daemon, 'servers', 'gone', '--refresh');
+  assert.equal(failed.code, 1);
+  assert.match(failed.stderr, /no-such-program/);
+  assert.equal((await mcpx(daemon, 'servers', '--refresh')).code, 2);
+  assert.equal((await mcpx(daemon, 'servers', 'nobody', '--refresh')).code, 1);
 });
 
 test('cli: every command explains itself, and failures have exit codes', async (t) => {
