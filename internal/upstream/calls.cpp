@@ -178,7 +178,7 @@ Task<Answered> Lifecycle::forward_over_first(const call::Call& call, const Terms
 
 Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Terms& terms,
                                               std::string owner, runtime::CancelSource& cancelled) {
-  if (stopping_) co_return Answered(Error("upstream.stopped", "the daemon is stopping"));
+  if (stopping_) co_return Answered(stopping_error());
   start();  // its lists are the first instance's
   Result<Members::Loan> loan =
       co_await members_.borrow(std::move(owner), terms.deadline, &cancelled);
@@ -193,15 +193,8 @@ Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Term
 // Answers with the link that is up, starting the server if need be: all callers share one start
 // (case C03), and a start that just failed is not repeated for each of them.
 Task<LinkResult> Lifecycle::acquire(TimePoint deadline, runtime::CancelSource* cancel) {
-  if (stopping_) co_return Error("upstream.stopped", "the daemon is stopping");
-  if (link_ && link_->alive()) co_return link_;
-  if (state_ == State::disabled) {
-    co_return Error("upstream.disabled", fmt::format("server {} is disabled", config.name),
-                    "set `enabled: true` for it in the configuration");
-  }
-  if (state_ == State::failed && start_failed_ && error_ && Clock::now() < retry_at_) {
-    co_return *error_;
-  }
+  if (link_ && link_->alive() && !stopping_) co_return link_;
+  if (const auto refused = refused_now()) co_return *refused;
   auto waiting = std::make_shared<runtime::OneShot<LinkResult>>();
   waiting_.push_back(waiting);
   start();

@@ -86,16 +86,17 @@ Task<void> Lifecycle::run() {
     if (link_) co_await serve();
     if (!stopping_ && error_) co_await rest();
   }
-  settle_waiting(Error("upstream.stopped", "the daemon is stopping"));
-  settle_refresh(Error("upstream.stopped", "the daemon is stopping"));
+  settle_waiting(stopping_error());
+  settle_refresh(stopping_error());
 }
 
 // What was known when the last daemon ended is served until the server has said it anew (case C13).
 Task<void> Lifecycle::recall() {
   Known known = co_await memory_.recall();
   if (known.era) opener_.assume(*known.era);
-  opener_.on_era(
-      [this](std::optional<mcp::Era> era) { tasks_.spawn("keep era", memory_.keep_era(era)); });
+  opener_.on_era([this](std::optional<mcp::Revision> revision) {
+    tasks_.spawn("keep era", memory_.keep_era(revision));
+  });
   if (!known.catalogue) co_return;
   from_store_ = true;
   publish(known.catalogue, kAllLists);
@@ -248,15 +249,19 @@ Task<void> Lifecycle::leave(std::shared_ptr<Link> link, Milliseconds grace) {
   std::erase(leaving_, link);
 }
 
-Task<Result<void>> Lifecycle::refresh() {
-  if (stopping_) co_return Error("upstream.stopped", "the daemon is stopping");
+// Why nothing is started now for whoever asks; a start that just failed is not repeated for each.
+std::optional<Error> Lifecycle::refused_now() const {
+  if (stopping_) return stopping_error();
   if (state_ == State::disabled) {
-    co_return Error("upstream.disabled", fmt::format("server {} is disabled", config.name),
-                    "set `enabled: true` for it in the configuration");
+    return Error("upstream.disabled", fmt::format("server {} is disabled", config.name),
+                 "set `enabled: true` for it in the configuration");
   }
-  if (state_ == State::failed && start_failed_ && error_ && Clock::now() < retry_at_) {
-    co_return *error_;
-  }
+  const bool resting = state_ == State::failed && start_failed_ && Clock::now() < retry_at_;
+  return resting ? error_ : std::nullopt;
+}
+
+Task<Result<void>> Lifecycle::refresh() {
+  if (const auto refused = refused_now()) co_return *refused;
   auto waiting = std::make_shared<runtime::OneShot<Result<void>>>();
   refreshing_.push_back(waiting);
   start();

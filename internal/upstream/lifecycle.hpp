@@ -103,6 +103,7 @@ class Lifecycle {
   void set_state(State state);
   void note(TimePoint when);
   bool idle_too_long() const;
+  std::optional<Error> refused_now() const;
 
   // --- relist.cpp
   bool can_read(TimePoint by) const;

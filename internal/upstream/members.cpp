@@ -12,10 +12,6 @@ namespace {
 // Where idle_stop is not set, an instance nobody calls is still not kept for ever.
 constexpr Milliseconds kIdle{300'000};
 
-Error stopped_error() {
-  return Error("upstream.stopped", "the daemon is stopping");
-}
-
 }  // namespace
 
 Members::Members(runtime::Shard& home, const config::Server& config, Opener& opener,
@@ -33,7 +29,7 @@ Task<Result<Members::Loan>> Members::borrow(std::string owner, TimePoint deadlin
   while (true) {
     if (stopping_) {
       if (mine) --mine->calls;
-      co_return stopped_error();
+      co_return stopping_error();
     }
     if (mine && mine->failed) co_return mine->error;
     if (mine && mine->link) co_return Loan(*this, std::move(mine));
@@ -76,7 +72,8 @@ bool Members::make_room() {
   if (members_.size() + 1 < config_.instances_max) return true;
   MemberPtr oldest;
   for (const MemberPtr& member : members_) {
-    if (member->ending || member->calls != 0 || !member->link) continue;
+    if (member->ending) return false;  // its place is free in a moment
+    if (member->calls != 0 || !member->link) continue;
     if (!oldest || member->last_used < oldest->last_used) oldest = member;
   }
   if (oldest) {

@@ -111,11 +111,12 @@ Task<Known> Memory::recall() {
   co_return known;
 }
 
-Task<void> Memory::keep_era(std::optional<mcp::Era> era) {
+Task<void> Memory::keep_era(std::optional<mcp::Revision> revision) {
   if (!store_) co_return;
   Result<void> kept;
-  if (era) {
-    store::EraRow row(digest_, name_, std::string(text(*era)), std::string(), unix_seconds());
+  if (revision) {
+    store::EraRow row(digest_, name_, std::string(text(mcp::era_of(*revision))),
+                      std::string(mcp::text(*revision)), unix_seconds());
     kept = co_await store_->eras().put(std::move(row));
   } else {
     kept = co_await store_->eras().drop(digest_);

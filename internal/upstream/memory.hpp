@@ -28,7 +28,8 @@ class Memory {
   Memory(const config::Server& config, store::Store* store);
 
   Task<Known> recall();
-  Task<void> keep_era(std::optional<mcp::Era> era);  // nullopt: it was refuted
+  // The era of that revision; nullopt: what was known is refuted.
+  Task<void> keep_era(std::optional<mcp::Revision> revision);
   Task<void> keep_catalogue(std::shared_ptr<const Catalogue> catalogue);
 
  private:

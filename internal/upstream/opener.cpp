@@ -26,10 +26,6 @@ mcp::Protocol protocol_of(config::Protocol protocol) {
   return mcp::Protocol::automatic;
 }
 
-Error stopping_error() {
-  return Error("upstream.stopped", "the daemon is stopping");
-}
-
 // Only a server that was there and did not shake hands as its era would may be of the other one.
 bool refutes_era(const Error& error) {
   return error.code == "upstream.handshake" || error.code == "upstream.exited" ||
@@ -37,6 +33,10 @@ bool refutes_era(const Error& error) {
 }
 
 }  // namespace
+
+Error stopping_error() {
+  return Error("upstream.stopped", "the daemon is stopping");
+}
 
 Opener::Opener(runtime::Shard& home, const config::Server& config, const Environment& environment)
     : home_(home), config_(config), environment_(environment) {}
@@ -58,17 +58,19 @@ Task<LinkResult> Opener::open(LinkEvents events) {
   }
   if (opened) {
     const mcp::ServerFacts& facts = (*opened)->facts();
-    learn(facts.era_is_certain ? std::optional(facts.era()) : std::nullopt);
+    learn(facts.era_is_certain ? std::optional(facts.revision) : std::nullopt);
   } else if (refutes_era(opened.error()) && !stopping_) {
     learn(std::nullopt);
   }
   co_return opened;
 }
 
-void Opener::learn(std::optional<mcp::Era> era) {
+void Opener::learn(std::optional<mcp::Revision> revision) {
+  std::optional<mcp::Era> era;
+  if (revision) era = mcp::era_of(*revision);
   if (era == era_) return;
   era_ = era;
-  if (on_era_) on_era_(era);
+  if (on_era_) on_era_(revision);
 }
 
 Task<LinkResult> Opener::open_once(LinkEvents events, std::optional<mcp::Era> known_era,

@@ -18,6 +18,8 @@ namespace mcpx::upstream {
 
 using LinkResult = Result<std::shared_ptr<Link>>;
 
+Error stopping_error();  // what whoever waits is told when the daemon ends
+
 class Opener {
  public:
   Opener(runtime::Shard& home, const config::Server& config, const Environment& environment);
@@ -29,23 +31,22 @@ class Opener {
 
   std::optional<mcp::Era> era() const { return era_; }
   void assume(mcp::Era era) { era_ = era; }  // what an earlier daemon found out
-  // Called when what is known of the era changes.
-  void on_era(std::function<void(std::optional<mcp::Era>)> changed) {
-    on_era_ = std::move(changed);
-  }
+  // Called when what is known of the era changes, with the revision it was found by.
+  using OnEra = std::function<void(std::optional<mcp::Revision>)>;
+  void on_era(OnEra changed) { on_era_ = std::move(changed); }
   const std::vector<std::string>& stderr_of_failure() const { return stderr_; }
 
  private:
   Task<LinkResult> open_once(LinkEvents events, std::optional<mcp::Era> known_era,
                              TimePoint deadline);
   Task<Error> close_failed(std::shared_ptr<Link> link, Error error);
-  void learn(std::optional<mcp::Era> era);
+  void learn(std::optional<mcp::Revision> revision);
 
   runtime::Shard& home_;
   const config::Server& config_;
   const Environment& environment_;
   std::optional<mcp::Era> era_;
-  std::function<void(std::optional<mcp::Era>)> on_era_;
+  OnEra on_era_;
   std::vector<std::shared_ptr<Link>> opening_;
   std::vector<std::string> stderr_;  // of the last one that did not open
   bool stopping_ = false;
