@@ -1,9 +1,14 @@
 #include "upstream/backoff.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <random>
 
 namespace mcpx::upstream {
+
+Milliseconds backoff_after(std::size_t failures) {
+  static thread_local std::mt19937_64 engine{std::random_device{}()};
+  return backoff_after(failures, engine());
+}
 
 Milliseconds backoff_after(std::size_t failures, std::uint64_t random) {
   const std::size_t doublings = std::min<std::size_t>(failures > 0 ? failures - 1 : 0, 16);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "log/log.hpp"
@@ -19,11 +18,6 @@ namespace {
 // Added to the server's own retry time while reopening a stream brings nothing.
 constexpr Milliseconds kFirstPatience{100};
 constexpr Milliseconds kMostPatience{10'000};
-
-std::uint64_t random_bits() {
-  static thread_local std::mt19937_64 engine{std::random_device{}()};
-  return engine();
-}
 
 }  // namespace
 
@@ -146,8 +140,7 @@ Task<void> HttpLink::listen() {
     }
     opened = Error();  // gives the connection back
     if (stopping_) co_return;
-    const Milliseconds more =
-        failures > 0 ? backoff_after(failures, random_bits()) : Milliseconds(0);
+    const Milliseconds more = failures > 0 ? backoff_after(failures) : Milliseconds(0);
     const TimePoint when = Clock::now() + std::max(heard_retry_, more);
     const bool reached = co_await pause_.sleep_until(when);
     static_cast<void>(reached);

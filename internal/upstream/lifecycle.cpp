@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "log/log.hpp"
@@ -26,11 +25,6 @@ constexpr std::size_t kRemarks = 50;  // kept of one link
 const std::vector<mcp::ListKind> kAllLists = {mcp::ListKind::tools, mcp::ListKind::prompts,
                                               mcp::ListKind::resources,
                                               mcp::ListKind::resource_templates};
-
-std::uint64_t random_bits() {
-  static thread_local std::mt19937_64 engine{std::random_device{}()};
-  return engine();
-}
 
 bool same_list(const List& a, const List& b) {
   return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
@@ -215,7 +209,7 @@ Task<void> Lifecycle::read_lists() {
                          fmt::format("server {} is connected, but its lists could not be read: {}",
                                      config.name, read.error().message),
                          "they are asked for again; see the server's stderr"));
-  relist_at_ = Clock::now() + backoff_after(failures_in_row_, random_bits());
+  relist_at_ = Clock::now() + backoff_after(failures_in_row_);
   log::warning("{}", error_->message);
   if (on_state) on_state();
 }
@@ -274,7 +268,7 @@ Task<Result<void>> Lifecycle::refresh() {
 void Lifecycle::failed(Error error) {
   ++failures_;
   ++failures_in_row_;
-  retry_at_ = Clock::now() + backoff_after(failures_in_row_, random_bits());
+  retry_at_ = Clock::now() + backoff_after(failures_in_row_);
   log::warning("{}", error.text());
   error_ = error;
   set_state(State::failed);

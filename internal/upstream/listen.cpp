@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "log/log.hpp"
@@ -26,11 +25,6 @@ constexpr std::array<Offered, 3> kOffered = {{
     {mcp::ListKind::prompts, "prompts", "promptsListChanged"},
     {mcp::ListKind::resources, "resources", "resourcesListChanged"},
 }};
-
-std::uint64_t random_bits() {
-  static thread_local std::mt19937_64 engine{std::random_device{}()};
-  return engine();
-}
 
 std::size_t index_of(mcp::ListKind kind) {
   // Templates are announced with the resources.
@@ -70,7 +64,7 @@ Task<void> Listener::run(const mcp::ServerFacts& facts, std::string client_info)
     if (stopped_ || !worth_another(end)) co_return;
     failures = Clock::now() - since > kProven ? 1 : failures + 1;
     reopened_ = true;
-    const TimePoint when = Clock::now() + backoff_after(failures, random_bits());
+    const TimePoint when = Clock::now() + backoff_after(failures);
     const bool reached = co_await pause_.sleep_until(when);
     static_cast<void>(reached);
   }
