@@ -21,18 +21,11 @@ constexpr Milliseconds kLevelTimeout{2'000};  // for the answer to logging/setLe
 constexpr std::size_t kTasksAtMost = 256;
 constexpr std::string_view kAccept = "application/json, text/event-stream";
 
-Result<http::Client::Options> options_for(const LinkContext& context, const http::Url& url) {
+Result<http::Client::Options> options_for(const LinkContext& context) {
   http::Client::Options options;
   options.limits.body_bytes = context.environment.limits.message_bytes;
+  options.tls = context.tls;
   const config::Server& config = context.config;
-  if (url.origin.tls) {
-    auto tls = net::TlsContext::make({config.tls.ca, config.tls.cert, config.tls.key});
-    if (!tls) {
-      return Error("upstream.tls", fmt::format("server {}: {}", config.name, tls.error().message),
-                   tls.error().remedy);
-    }
-    options.tls = std::move(*tls);
-  }
   if (!config.proxy.empty()) {
     Result<http::Proxy> proxy = http::parse_proxy(config.proxy);
     if (!proxy) return proxy.error();
@@ -46,7 +39,7 @@ Result<http::Client::Options> options_for(const LinkContext& context, const http
 Result<std::shared_ptr<Link>> open_http_link(LinkContext context) {
   Result<http::Url> url = http::parse_url(context.config.url);
   if (!url) return url.error();
-  const Result<http::Client::Options> options = options_for(context, *url);
+  const Result<http::Client::Options> options = options_for(context);
   if (!options) return options.error();
   std::shared_ptr<Link> link =
       std::make_shared<HttpLink>(std::move(context), std::move(*url), *options);

@@ -19,6 +19,7 @@
 #include "config/config.hpp"
 #include "mcp/probe.hpp"
 #include "rpc/message.hpp"
+#include "net/tls.hpp"
 #include "runtime/cancel.hpp"
 #include "runtime/task.hpp"
 #include "upstream/server.hpp"
@@ -106,6 +107,7 @@ struct LinkContext {
   LinkEvents events;
 };
 
+  std::shared_ptr<const net::TlsContext> tls = nullptr;  // for https
 // Starts the process; the handshake is up to the caller.
 Task<Result<std::shared_ptr<Link>>> open_stdio_link(LinkContext context);
 Result<std::shared_ptr<Link>> open_http_link(LinkContext context);

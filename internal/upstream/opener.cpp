@@ -79,7 +79,7 @@ Task<LinkResult> Opener::open_once(LinkEvents events, std::optional<mcp::Era> kn
   LinkContext context{home_, config_, environment_, std::move(events)};
   LinkResult opened = stopping_error();
   if (config_.is_http()) {
-    opened = open_http_link(std::move(context));
+    opened = open_http(std::move(context));
   } else {
     opened = co_await open_stdio_link(std::move(context));
   }
@@ -103,9 +103,25 @@ Task<LinkResult> Opener::open_once(LinkEvents events, std::optional<mcp::Era> kn
   co_return co_await close_failed(std::move(link), facts.error());
 }
 
+// What TLS needs is read from files, which is not for every link to do. After a start that failed
+// in TLS it is read anew: certificates are renewed under their old names.
+Result<std::shared_ptr<Link>> Opener::open_http(LinkContext context) {
+  if (!tls_ && config_.url.starts_with("https:")) {
+    auto made = net::TlsContext::make({config_.tls.ca, config_.tls.cert, config_.tls.key});
+    if (!made) {
+      return Error("upstream.tls", fmt::format("server {}: {}", config_.name, made.error().message),
+                   made.error().remedy);
+    }
+    tls_ = std::move(*made);
+  }
+  context.tls = tls_;
+  return open_http_link(std::move(context));
+}
+
 // Ended before any retry (case C05).
 Task<Error> Opener::close_failed(std::shared_ptr<Link> link, Error error) {
   stderr_ = link->stderr_tail();
+  if (error.code == "upstream.tls") tls_.reset();
   if (error.code == "upstream.timeout") {
     error = Error("upstream.start_timeout",
                   fmt::format("server {} did not finish its handshake within {} ms", config_.name,

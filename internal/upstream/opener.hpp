@@ -39,6 +39,7 @@ class Opener {
  private:
   Task<LinkResult> open_once(LinkEvents events, std::optional<mcp::Era> known_era,
                              TimePoint deadline);
+  Result<std::shared_ptr<Link>> open_http(LinkContext context);
   Task<Error> close_failed(std::shared_ptr<Link> link, Error error);
   void learn(std::optional<mcp::Revision> revision);
 
@@ -48,7 +49,8 @@ class Opener {
   std::optional<mcp::Era> era_;
   OnEra on_era_;
   std::vector<std::shared_ptr<Link>> opening_;
-  std::vector<std::string> stderr_;  // of the last one that did not open
+  std::shared_ptr<const net::TlsContext> tls_;  // of all its links; null until one needs it
+  std::vector<std::string> stderr_;             // of the last one that did not open
   bool stopping_ = false;
 };
 

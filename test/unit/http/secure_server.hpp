@@ -15,14 +15,14 @@
 
 namespace mcpx::http {
 
-// Echoes what is posted, over TLS.
+// Echoes what is posted, over TLS, unless it is given another handler.
 class SecureServer {
  public:
-  SecureServer(runtime::Shard& shard, const test::Authority& authority)
+  SecureServer(runtime::Shard& shard, const test::Authority& authority, Handler* handler = nullptr)
       : shard_(shard),
         group_(shard),
         context_(test::server_context(authority.issue(test::Wanted()))),
-        server(ServerOptions(), one_route(echo)) {
+        server(ServerOptions(), one_route(handler ? *handler : echo)) {
     auto bound = net::listen_tcp(shard, "127.0.0.1", 0);
     REQUIRE(bound.has_value());
     listener = std::move(*bound);
