@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kStderrLines = 20;
+// Of answers to a child that asks on and on and reads none of them.
+constexpr std::size_t kAnswersWaiting = 256 * 1024;
 // A child that takes none of its input for this long will not take the next request either.
 constexpr Milliseconds kWriteTimeout{30'000};
 // Between the end of its output and the news of its exit.
@@ -73,8 +75,9 @@ void StdioLink::begin() {
 
 bool StdioLink::queue(std::string line) {
   if (lost_ || hurried_) return false;
-  // What waits here belongs to requests that were admitted, each bounded by the body limit; a child
-  // that reads nothing at all is found by the write deadline.
+  // What waits here belongs to requests that were admitted, each bounded by the body limit, but for
+  // our own answers, which answer_request() bounds; a child that reads nothing at all is found by
+  // the write deadline.
   outgoing_ += line;
   outgoing_ += '\n';
   writable_.wake();
@@ -90,6 +93,7 @@ Task<void> StdioLink::write_lines() {
     }
     writing.clear();
     std::swap(writing, outgoing_);
+    answers_waiting_ = 0;
     child_->input().write_deadline(Clock::now() + kWriteTimeout);
     Result<void> written = co_await net::write_all(child_->input(), writing);
     if (!written) {
@@ -315,6 +319,11 @@ void StdioLink::relay_progress(const rpc::Message& message) {
   if (relay && relay->progress(message.params, Clock::now())) {
     pending_.extend(*id, relay->deadline());
   }
+  if (answers_waiting_ + line.size() > kAnswersWaiting) {
+    log::debug("server {}: it asks and does not read; an answer was dropped", context_.config.name);
+    return;
+  }
+  answers_waiting_ += line.size();
 }
 
 void StdioLink::relay_log(const rpc::Message& message) {

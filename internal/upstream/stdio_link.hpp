@@ -79,6 +79,7 @@ class StdioLink final : public Link {
   std::string outgoing_;
   runtime::Waiter writable_;
   runtime::OneShot<process::ExitStatus> exit_;
+  std::size_t answers_waiting_ = 0;  // bytes of outgoing_ that answer what the server asked
   std::unordered_map<rpc::Number, OnGiveUp> quiet_;  // requests that are not cancelled on the wire
   runtime::TaskGroup tasks_;
 };

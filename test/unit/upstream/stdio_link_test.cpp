@@ -18,11 +18,14 @@ namespace mcpx::upstream {
 namespace {
 
 // Tools by name: `echo` answers; `hold` says it began and never answers; `release` answers what was
-// held, then itself; `count` reports 1 2 2 1 3 and answers; `flood` reports 1 to 40; `say` logs.
+// held, then itself; `count` reports 1 2 2 1 3 and answers; `flood` reports 1 to 40; `say` logs;
+// `ask` pings 20,000 times before it reads on; `tally` says how many pings were answered.
 constexpr const char* kScript = R"sh(
 notify() { echo '{"jsonrpc":"2.0","method":"notifications/'$1'","params":{'$2'}}'; }
 answer() { echo '{"jsonrpc":"2.0","id":'$1',"result":'$2'}'; }
+pongs=0
 while IFS= read -r line; do
+  case $line in *'"result":{}}') pongs=$((pongs+1)); continue ;; esac
   printf '%s\n' "$line" >> "$SEEN"
   id=${line#*\"id\":}; id=${id%%,*}
   token=${line##*\"progressToken\":}; token=${token%%\}*}
@@ -35,6 +38,8 @@ while IFS= read -r line; do
     *'"release"'*) answer $held '{"late":true}'; answer $id '{"released":true}' ;;
     *'"count"'*) for n in 1 2 2 1 3; do notify progress '"progressToken":'$token',"progress":'$n; done; answer $id '{}' ;;
     *'"flood"'*) n=0; while [ $n -lt 40 ]; do n=$((n+1)); notify progress '"progressToken":'$token',"progress":'$n; done; answer $id '{}' ;;
+    *'"ask"'*) n=0; while [ $n -lt 20000 ]; do n=$((n+1)); echo '{"jsonrpc":"2.0","id":'$n',"method":"ping"}'; done; answer $id '{}' ;;
+    *'"tally"'*) answer $id '{"pongs":'$pongs'}' ;;
     *'"say"'*) notify message '"level":"info","data":1'; notify message '"level":"error","data":2'; answer $id '{}' ;;
     *) answer $id '{}' ;;
   esac
@@ -123,6 +128,28 @@ class House {
   runtime::Shard& shard_;
   std::filesystem::path directory_;
 };
+
+Task<void> unread_body(runtime::Shard& shard) {
+  House house(shard);
+  co_await house.open(mcp::Protocol::legacy);
+  const call::Call ask = house.call(R"({"name":"ask","arguments":{}})");
+  const Forward asking = House::forward(ask);
+  Reply reply = co_await house.link->forward(asking);
+  REQUIRE(reply.has_value());
+  const call::Call tally = house.call(R"({"name":"tally","arguments":{}})");
+  const Forward counting = House::forward(tally);
+  reply = co_await house.link->forward(counting);
+  REQUIRE(reply.has_value());
+  const auto pongs = json::find(reply->result, "pongs");
+  REQUIRE(pongs.has_value());
+  CHECK(json::as_integer(*pongs) > 0);
+  CHECK(json::as_integer(*pongs) < 20'000);
+  co_await house.link->stop(Milliseconds(1'000));
+}
+
+TEST_CASE("a child that asks without end and reads nothing gets no answers without end") {
+  test::on_shard(unread_body);
+}
 
 constexpr std::string_view kHold = R"({"name":"hold","arguments":{}})";
 constexpr std::string_view kRelease = R"({"name":"release","arguments":{}})";
