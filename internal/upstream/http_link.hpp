@@ -89,6 +89,7 @@ class HttpLink final : public Link {
   Task<Opened> get(std::string_view last_event_id, TimePoint deadline,
                    runtime::CancelSource* cancel);
   Task<std::unique_ptr<http::Response>> reopen(Post& post);
+  Task<Opened> resume(Post& post);
   Task<void> sleep(Post& post, TimePoint until);
   bool settled(Post& post);
   Task<void> listen();

@@ -42,6 +42,8 @@ struct HttpLink::Post {
   Error broken;                        // why its stream ended before the answer
   runtime::Timer* sleeping = nullptr;  // between two streams
   http::Response* reading = nullptr;
+  std::optional<runtime::CancelSource> resuming;       // ends the wait for the next stream
+  runtime::CancelSource::Subscription caller_gave_up;  // fires `resuming`
   Post *next = nullptr, *previous = nullptr;
 
   void settle(Reply reply) {
@@ -51,6 +53,7 @@ struct HttpLink::Post {
   void interrupt() {
     if (sleeping) sleeping->cancel();
     if (reading) reading->close();
+    if (resuming) resuming->cancel("it is over");
   }
 };
 

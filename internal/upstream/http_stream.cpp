@@ -68,6 +68,19 @@ Task<void> HttpLink::sleep(Post& post, TimePoint until) {
   post.sleeping = nullptr;
 }
 
+// The answer may meanwhile come on the stream that is listened to.
+Task<HttpLink::Opened> HttpLink::resume(Post& post) {
+  if (!post.resuming) {
+    post.resuming.emplace();
+    if (post.cancel) {
+      post.caller_gave_up = post.cancel->subscribe(
+          [&post](const std::string& reason) { post.resuming->cancel(reason); });
+    }
+  }
+  Opened opened = co_await get(post.last_event_id, post.deadline, &*post.resuming);
+  co_return opened;
+}
+
 // The stream that goes on where the last one ended; null when post.outcome says why there is none.
 // The server decides when it may be asked for (`retry`), the deadline until when it is.
 Task<std::unique_ptr<http::Response>> HttpLink::reopen(Post& post) {
@@ -93,7 +106,7 @@ Task<std::unique_ptr<http::Response>> HttpLink::reopen(Post& post) {
                         "raise call_timeout for this server, or see what it is doing"));
       co_return nullptr;
     }
-    Opened opened = co_await get(post.last_event_id, post.deadline, post.cancel);
+    Opened opened = co_await resume(post);
     if (settled(post)) co_return nullptr;
     if (!opened) {
       if (opened.error().code == "http.timeout") post.settle(translated(opened.error()));

@@ -248,6 +248,23 @@ Task<void> go_on(Break& b, const Seen& seen, Talk& talk) {
   co_await talk.end_stream();
 }
 
+Task<void> end_soon(std::string& id, const Seen& seen, Talk& talk) {
+  id = seen.id;
+  co_await talk.begin_stream();
+  co_await talk.event("id: 1\nretry: 1\ndata:\n\n");
+  co_await talk.end_stream();
+}
+
+Task<void> listened_to(Box& box, Talk& talk) {
+  co_await talk.begin_stream();
+  co_await talk.stream_from(box);
+}
+
+Task<void> call_echo(Server& server, runtime::Shard& shard, call::Outcome& outcome) {
+  const call::Call call = call_of(shard, kCall);
+  outcome = co_await server.call(call);
+}
+
 Task<void> break_body(runtime::Shard& shard, Break& b, std::string& found) {
   Scene scene(shard);
   scene.house.config.call_timeout = Milliseconds(20'000);
@@ -313,6 +330,33 @@ TEST_CASE("a stream that cannot be resumed fails its call at once") {
     REQUIRE(broken(b) == "upstream.disconnected");
     REQUIRE(b.gets == 1);
   }
+}
+
+Task<void> answered_elsewhere_body(runtime::Shard& shard) {
+  Scene scene(shard);
+  scene.house.config.call_timeout = Milliseconds(600'000);
+  auto box = std::make_unique<Box>(64);
+  std::string id;
+  scene.legacy.call = [&id](const Seen& seen, Talk& talk) { return end_soon(id, seen, talk); };
+  scene.legacy.get = [&](const Seen& seen, Talk& talk) {
+    return seen.last_event_id.empty() ? listened_to(*box, talk) : talk.until_gone();
+  };
+  Server& server = scene.server(shard);
+  server.start();
+  co_await scene.http.until("GET", 1);
+  runtime::TaskGroup calls(shard);
+  call::Outcome outcome;
+  calls.spawn("call", call_echo(server, shard, outcome));
+  co_await scene.http.until("GET", 2);
+  REQUIRE(box->push(answer_to(id)));
+  co_await calls.join();
+  REQUIRE(outcome.ok());
+  box->close();
+  co_await scene.end();
+}
+
+TEST_CASE("an answer on the stream that is listened to ends the wait for the resumed one") {
+  test::on_shard(answered_elsewhere_body);
 }
 
 // --- A call that is given up
