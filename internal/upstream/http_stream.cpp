@@ -205,27 +205,14 @@ void HttpLink::take_unasked(rpc::Message message) {
   }
 }
 
-void HttpLink::lists_changed(std::string_view name) {
-  const auto method = mcp::parse_method(name);
-  if (!method) return;
-  on_home([this, changed = *method] {
-    switch (changed) {
-      case mcp::Method::notify_tools_list_changed:
-        return context_.events.list_changed(mcp::ListKind::tools);
-      case mcp::Method::notify_prompts_list_changed:
-        return context_.events.list_changed(mcp::ListKind::prompts);
-      case mcp::Method::notify_resources_list_changed:
-        context_.events.list_changed(mcp::ListKind::resources);
-        return context_.events.list_changed(mcp::ListKind::resource_templates);
-      default:
-        return;
-    }
-  });
+void HttpLink::lists_changed(std::string_view method) {
+  const auto kind = announced_list(method);
+  if (kind) on_home([this, changed = *kind] { context_.events.list_changed(changed); });
 }
 
 void HttpLink::all_lists_changed() {
-  for (const mcp::ListKind kind : {mcp::ListKind::tools, mcp::ListKind::prompts,
-                                   mcp::ListKind::resources, mcp::ListKind::resource_templates}) {
+  for (const mcp::ListKind kind :
+       {mcp::ListKind::tools, mcp::ListKind::prompts, mcp::ListKind::resources}) {
     context_.events.list_changed(kind);
   }
 }

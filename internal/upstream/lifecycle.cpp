@@ -287,12 +287,15 @@ void Lifecycle::lost(const Error& error) {
 }
 
 void Lifecycle::list_changed(mcp::ListKind kind) {
-  const auto at = static_cast<std::size_t>(kind);
-  announced_[at] = true;
   if (std::find(dirty_.begin(), dirty_.end(), true) == dirty_.end() || relist_at_ == kNever) {
     relist_at_ = std::max(Clock::now() + kDebounce, relisted_at_ + kRelistPause);
   }
-  dirty_[at] = true;
+  const auto mark = [this](mcp::ListKind changed) {
+    const auto at = static_cast<std::size_t>(changed);
+    announced_[at] = dirty_[at] = true;
+  };
+  mark(kind);
+  if (kind == mcp::ListKind::resources) mark(mcp::ListKind::resource_templates);
   event_.wake();
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,8 @@
 #include "call/call.hpp"
 #include "config/config.hpp"
 #include "mcp/probe.hpp"
-#include "rpc/message.hpp"
 #include "net/tls.hpp"
+#include "rpc/message.hpp"
 #include "runtime/cancel.hpp"
 #include "runtime/task.hpp"
 #include "upstream/server.hpp"
@@ -36,6 +37,7 @@ using Reply = Result<rpc::Message>;
 
 // What a link tells its server, on the home shard.
 struct LinkEvents {
+  // As it was announced: resources stand for their templates too, which have no announcement.
   std::function<void(mcp::ListKind)> list_changed;
   std::function<void(const Error&)> lost;  // once; every pending request was answered before
   // The server asked something on behalf of a call, and a shared stdio session cannot say which.
@@ -105,12 +107,15 @@ struct LinkContext {
   const config::Server& config;
   const Environment& environment;
   LinkEvents events;
+  std::shared_ptr<const net::TlsContext> tls = nullptr;  // for https
 };
 
-  std::shared_ptr<const net::TlsContext> tls = nullptr;  // for https
 // Starts the process; the handshake is up to the caller.
 Task<Result<std::shared_ptr<Link>>> open_stdio_link(LinkContext context);
 Result<std::shared_ptr<Link>> open_http_link(LinkContext context);
+
+// The list whose change a notification announces; nullopt for any other.
+std::optional<mcp::ListKind> announced_list(std::string_view method);
 
 // The same error without the secrets of the configuration.
 Error redacted_error(const Environment& environment, Error error);

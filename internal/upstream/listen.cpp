@@ -86,27 +86,17 @@ bool Listener::worth_another(const Reply& end) {
 }
 
 bool Listener::take(const rpc::Message& notification, Channel channel) {
-  const auto method = mcp::parse_method(notification.method);
-  if (!method || !id_ || stopped_) return false;
+  if (!id_ || stopped_) return false;
   const auto subscription = subscription_of(notification);
   const bool untagged = !json::find(notification.params, "_meta", mcp::kMetaSubscriptionId);
   if (untagged ? channel == Channel::shared : subscription != id_) return false;
-  switch (*method) {
-    case mcp::Method::notify_subscriptions_acknowledged:
-      acknowledged(notification.params);
-      return true;
-    case mcp::Method::notify_tools_list_changed:
-      changed(mcp::ListKind::tools);
-      return true;
-    case mcp::Method::notify_prompts_list_changed:
-      changed(mcp::ListKind::prompts);
-      return true;
-    case mcp::Method::notify_resources_list_changed:
-      changed(mcp::ListKind::resources);
-      return true;
-    default:
-      return false;
+  if (notification.method == mcp::info(mcp::Method::notify_subscriptions_acknowledged).name) {
+    acknowledged(notification.params);
+    return true;
   }
+  const auto kind = announced_list(notification.method);
+  if (kind) events_.list_changed(*kind);
+  return kind.has_value();
 }
 
 std::optional<rpc::Number> Listener::cancelled_by(const rpc::Message& notification) {
@@ -133,7 +123,7 @@ void Listener::acknowledged(json::Raw params) {
   if (events_.covered) events_.covered();
   if (!std::exchange(reopened_, false)) return;
   for (const Offered& offered : kOffered) {
-    if (agreed_[index_of(offered.kind)]) changed(offered.kind);
+    if (agreed_[index_of(offered.kind)]) events_.list_changed(offered.kind);
   }
 }
 
@@ -146,11 +136,6 @@ void Listener::over() {
   const bool covered = agreed_ != Kinds{};
   agreed_ = Kinds{};
   if (covered && !stopped_ && events_.covered) events_.covered();
-}
-
-void Listener::changed(mcp::ListKind kind) {
-  events_.list_changed(kind);
-  if (kind == mcp::ListKind::resources) events_.list_changed(mcp::ListKind::resource_templates);
 }
 
 bool Listener::covers(mcp::ListKind kind) const {

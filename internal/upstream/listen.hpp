@@ -52,7 +52,6 @@ class Listener {
   void acknowledged(json::Raw params);
   void remark(const std::string& text);
   void over();
-  void changed(mcp::ListKind kind);
   bool worth_another(const Reply& end);
 
   const LinkEvents& events_;

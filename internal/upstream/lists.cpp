@@ -144,6 +144,14 @@ Task<Result<List>> read_list(Link& link, mcp::ListKind kind, Milliseconds timeou
 
 }  // namespace
 
+std::optional<mcp::ListKind> announced_list(std::string_view method) {
+  const auto known = mcp::parse_method(method);
+  if (known == mcp::Method::notify_tools_list_changed) return mcp::ListKind::tools;
+  if (known == mcp::Method::notify_prompts_list_changed) return mcp::ListKind::prompts;
+  if (known == mcp::Method::notify_resources_list_changed) return mcp::ListKind::resources;
+  return std::nullopt;
+}
+
 Task<Result<std::shared_ptr<const Catalogue>>> read_catalogue(
     Link& link, const std::vector<mcp::ListKind>& kinds, std::shared_ptr<const Catalogue> before,
     Milliseconds timeout) {

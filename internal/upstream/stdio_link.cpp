@@ -104,11 +104,16 @@ Task<void> StdioLink::write_lines() {
   }
 }
 
-Task<Result<rpc::Message>> StdioLink::request(std::string_view method, std::string params,
-                                              TimePoint deadline, OnGiveUp on_give_up) {
+Task<Reply> StdioLink::request(std::string_view method, std::string params, TimePoint deadline,
+                               OnGiveUp on_give_up) {
   if (lost_) co_return *lost_;
   const rpc::Number id = pending_.add(deadline, nullptr);
-  if (on_give_up == OnGiveUp::forget) quiet_.emplace(id, on_give_up);
+  if (on_give_up == OnGiveUp::forget) quiet_.insert(id);
+  co_return co_await send(id, method, std::move(params));
+}
+
+// A registered request, to its answer.
+Task<Reply> StdioLink::send(rpc::Number id, std::string_view method, std::string params) {
   std::string line;
   rpc::append_request(line, std::to_string(id), method, params);
   if (!queue(std::move(line))) {
@@ -279,31 +284,15 @@ void StdioLink::take_message(rpc::Message message) {
 }
 
 void StdioLink::take_notification(const rpc::Message& message) {
-  if (facts_.era() == mcp::Era::modern) return take_modern_notification(message);
-  const auto method = mcp::parse_method(message.method);
-  if (!method) return;
-  switch (*method) {
-    case mcp::Method::notify_tools_list_changed:
-      return context_.events.list_changed(mcp::ListKind::tools);
-    case mcp::Method::notify_prompts_list_changed:
-      return context_.events.list_changed(mcp::ListKind::prompts);
-    case mcp::Method::notify_resources_list_changed:
-      context_.events.list_changed(mcp::ListKind::resources);
-      return context_.events.list_changed(mcp::ListKind::resource_templates);
-    case mcp::Method::notify_progress:
-      return relay_progress(message);
-    case mcp::Method::notify_message:
-      return relay_log(message);
-    default:
-      return;
-  }
-}
-
-// Changes come under the id of the subscription that asked for them, all else belongs to a request.
-void StdioLink::take_modern_notification(const rpc::Message& message) {
-  if (listener_.take(message, Listener::Channel::shared)) return;
   if (message.method == "notifications/progress") return relay_progress(message);
   if (message.method == "notifications/message") return relay_log(message);
+  if (facts_.era() == mcp::Era::modern) return take_subscribed(message);
+  if (const auto kind = announced_list(message.method)) context_.events.list_changed(*kind);
+}
+
+// Changes come under the id of the subscription that asked for them.
+void StdioLink::take_subscribed(const rpc::Message& message) {
+  if (listener_.take(message, Listener::Channel::shared)) return;
   const auto cancelled = Listener::cancelled_by(message);
   if (cancelled && listener_.is_open(*cancelled)) {
     pending_.answer(*cancelled,
@@ -319,11 +308,6 @@ void StdioLink::relay_progress(const rpc::Message& message) {
   if (relay && relay->progress(message.params, Clock::now())) {
     pending_.extend(*id, relay->deadline());
   }
-  if (answers_waiting_ + line.size() > kAnswersWaiting) {
-    log::debug("server {}: it asks and does not read; an answer was dropped", context_.config.name);
-    return;
-  }
-  answers_waiting_ += line.size();
 }
 
 void StdioLink::relay_log(const rpc::Message& message) {
@@ -335,6 +319,11 @@ void StdioLink::answer_request(const rpc::Message& message) {
   if (belongs_to_a_call(message.method, roots)) context_.events.asked();
   std::string line;
   append_answer(line, message, roots);
+  if (answers_waiting_ + line.size() > kAnswersWaiting) {
+    log::debug("server {}: it asks and does not read; an answer was dropped", context_.config.name);
+    return;
+  }
+  answers_waiting_ += line.size();
   queue(std::move(line));
 }
 
@@ -353,16 +342,9 @@ void StdioLink::established(const mcp::ServerFacts& facts) {
 Task<Reply> StdioLink::hold_listen(std::string params) {
   if (lost_) co_return *lost_;
   const rpc::Number id = pending_.add(kNever, nullptr);
-  quiet_.emplace(id, OnGiveUp::forget);
+  quiet_.insert(id);
   listener_.opened(id);
-  std::string line;
-  rpc::append_request(line, std::to_string(id), "subscriptions/listen", params);
-  if (!queue(std::move(line))) {
-    pending_.answer(id, Error("upstream.stopped", "the server is being stopped"));
-  }
-  Reply reply = co_await pending_.wait(id);
-  quiet_.erase(id);
-  co_return reply;
+  co_return co_await send(id, "subscriptions/listen", std::move(params));
 }
 
 std::vector<std::string> StdioLink::stderr_tail() const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "net/stream.hpp"
@@ -27,8 +28,8 @@ class StdioLink final : public Link {
   StdioLink(LinkContext context, std::unique_ptr<process::Child> child);
   void begin();  // starts the reader and the writer
 
-  Task<Result<rpc::Message>> request(std::string_view method, std::string params,
-                                     TimePoint deadline, OnGiveUp on_give_up) override;
+  Task<Reply> request(std::string_view method, std::string params, TimePoint deadline,
+                      OnGiveUp on_give_up) override;
   Task<Result<void>> notify(std::string_view method) override;
   Task<Reply> forward(const Forward& forward) override;
   void established(const mcp::ServerFacts& facts) override;
@@ -44,6 +45,7 @@ class StdioLink final : public Link {
  private:
   Task<void> read_lines();
   Task<void> write_lines();
+  Task<Reply> send(rpc::Number id, std::string_view method, std::string params);
   Task<Reply> hold_listen(std::string params);
   Task<Error> why_it_ended(Error reading);
   void timed_out(rpc::Number id);
@@ -51,7 +53,7 @@ class StdioLink final : public Link {
   void take_line(rpc::Line line);
   void take_message(rpc::Message message);
   void take_notification(const rpc::Message& message);
-  void take_modern_notification(const rpc::Message& message);
+  void take_subscribed(const rpc::Message& message);
   void answer_request(const rpc::Message& message);
   void ask_level(std::string_view level);
   void give_up(rpc::Number id, std::string_view reason);
@@ -77,10 +79,10 @@ class StdioLink final : public Link {
   bool hurried_ = false;  // takes no further request
   bool warned_junk_ = false;
   std::string outgoing_;
+  std::size_t answers_waiting_ = 0;  // bytes of outgoing_ that answer what the server asked
   runtime::Waiter writable_;
   runtime::OneShot<process::ExitStatus> exit_;
-  std::size_t answers_waiting_ = 0;  // bytes of outgoing_ that answer what the server asked
-  std::unordered_map<rpc::Number, OnGiveUp> quiet_;  // requests that are not cancelled on the wire
+  std::unordered_set<rpc::Number> quiet_;  // requests that are not cancelled on the wire
   runtime::TaskGroup tasks_;
 };
 

@@ -125,8 +125,7 @@ Task<void> tags_body(runtime::Shard& shard) {
   REQUIRE(house.take(kTools, "{}", Listener::Channel::own));
   REQUIRE_FALSE(house.take(kTools, tagged(7), Listener::Channel::own));
   REQUIRE(house.take("notifications/resources/list_changed", tagged(1)));
-  REQUIRE(house.changed == std::vector{ListKind::tools, ListKind::tools, ListKind::resources,
-                                       ListKind::resource_templates});
+  REQUIRE(house.changed == std::vector{ListKind::tools, ListKind::tools, ListKind::resources});
   co_await house.finish();
   REQUIRE_FALSE(house.take(kTools, tagged(1)));
 }
