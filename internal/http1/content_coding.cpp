@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/check.hpp"
+#include "http1/rules.hpp"
 
 namespace mcpx::http1 {
 namespace {
@@ -14,13 +15,6 @@ constexpr std::size_t kMaxText = 64;
 constexpr int kRaw = -MAX_WBITS;       // deflate without anything around it
 constexpr int kZlib = MAX_WBITS;       // what RFC 9110 means by "deflate"
 constexpr int kGzip = MAX_WBITS + 16;  // as zlib.h spells it
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t";
-  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-  const std::size_t last = text.find_last_not_of(kSpace);
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
 
 ContentCoding by_name(std::string_view name) {
   // RFC 9110 section 8.4.1.3: x-gzip means gzip.

@@ -6,15 +6,10 @@
 #include "http1/syntax.hpp"
 
 namespace mcpx::http1 {
-namespace {
-
 std::string_view trimmed(std::string_view text) {
-  const auto first = std::min(text.find_first_not_of(" \t"), text.size());
-  text.remove_prefix(first);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
-
-}  // namespace
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
   return equals_ignoring_case(text.substr(0, prefix.size()), prefix);

@@ -26,6 +26,8 @@ bool is_authority(std::string_view text);
 // "HTTP/2.0": another version than ours, well spelled, is 505 and not 400.
 bool names_a_version(std::string_view line);
 
+std::string_view trimmed(std::string_view text);  // of spaces and tabs
+
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix);
 
 }  // namespace mcpx::http1

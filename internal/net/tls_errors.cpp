@@ -1,5 +1,6 @@
 #include "net/tls_errors.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
@@ -7,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -50,25 +52,12 @@ std::string text(const ASN1_TIME* time) {
 }
 
 std::string ip_text(const ASN1_OCTET_STRING& octets) {
-  const unsigned char* bytes = ASN1_STRING_get0_data(&octets);
-  sockaddr_storage storage{};
-  if (ASN1_STRING_length(&octets) == 4) {
-    auto* v4 = reinterpret_cast<sockaddr_in*>(&storage);
-    v4->sin_family = AF_INET;
-    std::copy_n(bytes, 4, reinterpret_cast<unsigned char*>(&v4->sin_addr));
-    const std::string whole =
-        from_sockaddr(reinterpret_cast<const sockaddr*>(&storage), sizeof(sockaddr_in)).text();
-    return whole.substr(0, whole.rfind(':'));
-  }
-  if (ASN1_STRING_length(&octets) == 16) {
-    auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
-    v6->sin6_family = AF_INET6;
-    std::copy_n(bytes, 16, reinterpret_cast<unsigned char*>(&v6->sin6_addr));
-    const std::string whole =
-        from_sockaddr(reinterpret_cast<const sockaddr*>(&storage), sizeof(sockaddr_in6)).text();
-    return whole.substr(0, whole.rfind(':'));
-  }
-  return "?";
+  const int size = ASN1_STRING_length(&octets);
+  if (size != 4 && size != 16) return "?";
+  std::array<char, INET6_ADDRSTRLEN> out{};
+  const int family = size == 4 ? AF_INET : AF_INET6;
+  ::inet_ntop(family, ASN1_STRING_get0_data(&octets), out.data(), out.size());
+  return size == 4 ? out.data() : fmt::format("[{}]", out.data());
 }
 
 // "a.example, b.example": the names and addresses a certificate is for.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "http1/message.hpp"
+#include "json/scan.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -27,14 +28,6 @@ bool same_origin(const urls::url_view_base& a, const urls::url_view_base& b) {
          http1::equals_ignoring_case(std::string(a.encoded_host()), std::string(b.encoded_host()));
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-    text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
-    text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 Result<std::string> endpoint_target(const std::string& stream_url, std::string_view data) {
@@ -42,7 +35,7 @@ Result<std::string> endpoint_target(const std::string& stream_url, std::string_v
   const bool local = stream_url.starts_with("unix:");
   const auto base = urls::parse_uri(local ? std::string_view("http://localhost/") : stream_url);
   if (!base) return refused("cannot be resolved against the configured url");
-  const std::string_view text = trimmed(data);
+  const std::string_view text = json::trimmed(data);
   if (text.empty()) return refused("is empty");
   const auto reference = urls::parse_uri_reference(text);
   if (!reference) return refused("holds no URL");
