@@ -16,6 +16,7 @@ using scripted::message_of;
 using scripted::ScriptedServer;
 using scripted::Seen;
 using scripted::Talk;
+using test::call_into;
 
 constexpr const char* kCall = R"({"name":"echo","arguments":{}})";
 
@@ -138,10 +139,6 @@ TEST_CASE("an endpoint of another origin is refused") {
 }
 TEST_CASE("a stream without an endpoint event is no HTTP+SSE") {
   test::on_shard([](runtime::Shard& shard) { return refused_body(shard, std::string()); });
-}
-
-Task<void> call_into(Server& server, const call::Call& call, call::Outcome& outcome) {
-  outcome = co_await server.call(call);
 }
 
 Task<void> lost_body(runtime::Shard& shard) {

@@ -16,6 +16,7 @@ using scripted::message_of;
 using scripted::Scene;
 using scripted::Seen;
 using scripted::Talk;
+using test::call_into;
 using Box = runtime::Mailbox<std::string>;
 
 constexpr const char* kCall = R"({"name":"echo","arguments":{}})";
@@ -159,10 +160,6 @@ Task<void> progress_then_wait(std::string& token, Box& release, const Seen& seen
   co_await talk.result(seen, R"({"content":[]})");
 }
 
-Task<void> call_into(Server& server, const call::Call& call, call::Outcome& outcome) {
-  outcome = co_await server.call(call);
-}
-
 Task<void> elsewhere_body(runtime::Shard& shard) {
   Listening scene(shard);
   std::string token;
@@ -260,11 +257,6 @@ Task<void> listened_to(Box& box, Talk& talk) {
   co_await talk.stream_from(box);
 }
 
-Task<void> call_echo(Server& server, runtime::Shard& shard, call::Outcome& outcome) {
-  const call::Call call = call_of(shard, kCall);
-  outcome = co_await server.call(call);
-}
-
 Task<void> break_body(runtime::Shard& shard, Break& b, std::string& found) {
   Scene scene(shard);
   scene.house.config.call_timeout = Milliseconds(20'000);
@@ -344,9 +336,10 @@ Task<void> answered_elsewhere_body(runtime::Shard& shard) {
   Server& server = scene.server(shard);
   server.start();
   co_await scene.http.until("GET", 1);
-  runtime::TaskGroup calls(shard);
+  const call::Call call = call_of(shard, kCall);
   call::Outcome outcome;
-  calls.spawn("call", call_echo(server, shard, outcome));
+  runtime::TaskGroup calls(shard);
+  calls.spawn("call", call_into(server, call, outcome));
   co_await scene.http.until("GET", 2);
   REQUIRE(box->push(answer_to(id)));
   co_await calls.join();
@@ -357,104 +350,6 @@ Task<void> answered_elsewhere_body(runtime::Shard& shard) {
 
 TEST_CASE("an answer on the stream that is listened to ends the wait for the resumed one") {
   test::on_shard(answered_elsewhere_body);
-}
-
-// --- A call that is given up
-
-Task<void> say_nothing(const Seen&, Talk& talk) {
-  return talk.until_gone();
-}
-Task<void> say_nothing_in_a_stream(const Seen&, Talk& talk) {
-  co_await talk.begin_stream();
-  co_await talk.event("id: 1\nretry: 60000\ndata:\n\n");
-  co_await talk.until_gone();
-}
-Task<void> end_for_long(const Seen&, Talk& talk) {
-  co_await talk.begin_stream();
-  co_await talk.event("id: 1\nretry: 60000\ndata:\n\n");
-  co_await talk.end_stream();
-}
-
-Task<void> cancel_body(runtime::Shard& shard, scripted::ScriptedServer::Serve serve) {
-  Scene scene(shard);
-  scene.legacy.call = std::move(serve);
-  Server& server = scene.server(shard);
-  runtime::CancelSource source;
-  call::Call call = call_of(shard, kCall);
-  call.caller.cancel = &source;
-  call::Outcome outcome;
-  runtime::TaskGroup group(shard);
-  group.spawn("call", call_into(server, call, outcome));
-  co_await scene.http.until("tools/call", 1);
-  source.cancel("enough of it");
-  co_await group.join();
-  CHECK(code_of(outcome) == "request.cancelled");
-  co_await scene.http.until("notifications/cancelled", 1);
-  const Seen& cancelled = scene.http.last("notifications/cancelled");
-  CHECK(cancelled.params.find(R"("requestId":)" + scene.http.last("tools/call").id) !=
-        std::string::npos);
-  CHECK(cancelled.params.find("enough of it") != std::string::npos);
-  CHECK(cancelled.session == "session-1");
-  scene.legacy.call = nullptr;
-  call.caller.cancel = nullptr;
-  outcome = co_await server.call(call);  // case C23
-  CHECK(outcome.ok());
-  CHECK(scene.legacy.initialized == 1);
-  co_await scene.end();
-}
-
-TEST_CASE("C23: a cancelled call is cancelled by a notification in a POST of its own",
-          "[req:streamable-http-client-cancel-by-notification]"
-          "[req:streamable-http-disconnect-not-cancel]") {
-  for (auto* serve : {say_nothing, say_nothing_in_a_stream, end_for_long}) {
-    test::on_shard([=](runtime::Shard& shard) { return cancel_body(shard, serve); });
-  }
-}
-
-Task<void> timeout_body(runtime::Shard& shard, scripted::ScriptedServer::Serve serve) {
-  Scene scene(shard);
-  scene.house.config.call_timeout = Milliseconds(200);
-  scene.legacy.call = std::move(serve);
-  Server& server = scene.server(shard);
-  server.start();
-  co_await scene.http.until("tools/list", 1);
-  const call::Call call = call_of(shard, kCall);
-  call::Outcome outcome = co_await server.call(call);
-  CHECK(code_of(outcome) == "upstream.timeout");
-  co_await scene.http.until("notifications/cancelled", 1);
-  scene.legacy.call = nullptr;
-  outcome = co_await server.call(call);
-  CHECK(outcome.ok());
-  CHECK(scene.legacy.initialized == 1);
-  co_await scene.end();
-}
-
-TEST_CASE("C23: a call that runs out of time is cancelled, and the next one works",
-          "[req:lifecycle-timeouts-cancel-on-expiry]") {
-  for (auto* serve : {say_nothing, say_nothing_in_a_stream, end_for_long}) {
-    test::on_shard([=](runtime::Shard& shard) { return timeout_body(shard, serve); });
-  }
-}
-
-Task<void> stop_body(runtime::Shard& shard) {
-  Scene scene(shard);
-  scene.house.config.stop_grace = Milliseconds(1);
-  scene.legacy.call = end_for_long;
-  scene.legacy.get = say_nothing;  // not even a head
-  Server& server = scene.server(shard);
-  const call::Call call = call_of(shard, kCall);
-  call::Outcome outcome;
-  runtime::TaskGroup group(shard);
-  group.spawn("call", call_into(server, call, outcome));
-  co_await scene.http.until("tools/call", 1);
-  co_await scene.http.until("GET", 1);
-  co_await scene.end();
-  co_await group.join();
-  REQUIRE_FALSE(outcome.ok());
-}
-
-TEST_CASE("a stop ends the GET stream, and calls between two streams") {
-  test::on_shard(stop_body);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "runtime/mailbox.hpp"
 #include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
+#include "unit/upstream/servers.hpp"
 #include "upstream/server.hpp"
 
 namespace mcpx::upstream::scripted {
@@ -234,18 +235,8 @@ struct House {
   Environment environment;
 };
 
-inline call::Call call_of(runtime::Shard& shard, std::string_view params) {
-  call::Call call;
-  call.method = mcp::Method::tools_call;
-  call.method_name = "tools/call";
-  call.params = params;
-  call.caller.shard = &shard;
-  return call;
-}
-
-inline std::string code_of(const call::Outcome& outcome) {
-  return json::find_string(json::find(outcome.error, "data").value_or("{}"), "code").value_or("");
-}
+using test::call_of;
+using test::code_of;
 inline std::string message_of(const call::Outcome& outcome) {
   return json::find_string(outcome.error, "message").value_or("");
 }

@@ -57,6 +57,10 @@ inline std::string code_of(const call::Outcome& outcome) {
   return json::find_string(json::find(outcome.error, "data").value_or("{}"), "code").value_or("");
 }
 
+inline Task<void> call_into(Server& server, const call::Call& call, call::Outcome& outcome) {
+  outcome = co_await server.call(call);
+}
+
 // Polls a condition of the server until it holds; the test's own time limit bounds it.
 inline Task<Status> until(runtime::Shard& shard, Server& server,
                           std::function<bool(const Status&)> condition) {
