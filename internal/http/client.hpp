@@ -50,10 +50,11 @@ Result<Url> parse_url(std::string_view text);
 struct Request {
   std::string_view method = "POST";
   std::string_view target;
-  std::span<const http1::Field> fields;     // Host and Content-Length are added
-  std::span<const std::string_view> body;   // parts, sent in order
-  TimePoint deadline = kNever;              // of the whole exchange, or of the head of a stream
-  runtime::CancelSource* cancel = nullptr;  // closes the connection: http.cancelled
+  std::span<const http1::Field> fields;    // Host and Content-Length are added
+  std::span<const std::string_view> body;  // parts, sent in order
+  TimePoint deadline = kNever;             // of the whole exchange, or of the head of a stream
+  // Closes the connection: http.cancelled. Outlives the Response, unless that forgets it.
+  runtime::CancelSource* cancel = nullptr;
 };
 
 // An answer whose body may still be arriving. Destroying it before the end closes the connection.
@@ -67,6 +68,8 @@ class Response {
   // After http.timeout it can be asked again, with a later deadline.
   virtual Task<Result<std::optional<http1::SseEvent>>> next_event(TimePoint deadline) = 0;
   virtual void close() = 0;  // ends a pending next_event(): http.closed
+  // Before it outlives the request's cancel source, which nothing of it refers to from then on.
+  virtual void forget_cancel() = 0;
 };
 
 class Client {

@@ -86,6 +86,7 @@ class ClientResponse final : public Response {
   Task<Result<PaddedBuffer>> body() override;
   Task<Result<std::optional<http1::SseEvent>>> next_event(TimePoint deadline) override;
   void close() override;
+  void forget_cancel() override { subscription_ = runtime::CancelSource::Subscription(); }
 
  private:
   friend class Pool;

@@ -186,7 +186,10 @@ Task<Reply> HttpLink::read_stream(std::unique_ptr<http::Response> response, Post
   if (answered && names_session(post) && session_is_gone(post.status, &**post.outcome, "")) {
     co_return expired(post.status);
   }
-  if (response && answered) spawn("drain", drain(std::move(response)));
+  if (response && answered) {
+    response->forget_cancel();  // the call is over
+    spawn("drain", drain(std::move(response)));
+  }
   co_return std::move(*post.outcome);
 }
 

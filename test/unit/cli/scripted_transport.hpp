@@ -66,6 +66,7 @@ class ScriptedResponse final : public http::Response {
   }
   Task<Result<std::optional<http1::SseEvent>>> next_event(TimePoint deadline) override;
   void close() override { closed_.open(); }
+  void forget_cancel() override { subscription_ = runtime::CancelSource::Subscription(); }
 
  private:
   Script script_;

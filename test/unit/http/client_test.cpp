@@ -1,6 +1,9 @@
 // The client against our server and against scripted ones.
 #include <catch2/catch.hpp>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "http/client.hpp"
@@ -194,6 +197,32 @@ Task<void> cancel_body(runtime::Shard& shard) {
 }
 TEST_CASE("a cancelled request closes its connection") {
   test::on_shard(cancel_body);
+}
+
+Task<void> forgotten_cancel_body(runtime::Shard& shard) {
+  Echo echo;
+  Loopback loopback(shard, ServerOptions(), echo);
+  Origin origin;
+  origin.host = "127.0.0.1";
+  origin.port = loopback.port();
+  Client client(shard, origin, Client::Options());
+  std::optional<runtime::CancelSource> cancel(std::in_place);
+  Ask what;
+  what.request.cancel = &*cancel;
+  {
+    Result<std::unique_ptr<Response>> response = co_await client.send(what.request);
+    REQUIRE(response.has_value());
+    (*response)->forget_cancel();
+    cancel->cancel("too late");
+    Result<PaddedBuffer> body = co_await (*response)->body();
+    REQUIRE(body.has_value());
+    cancel.reset();
+  }
+  client.close();
+  co_await loopback.stop(kPatience);
+}
+TEST_CASE("an answer that has forgotten the cancel source of its request outlives it") {
+  test::on_shard(forgotten_cancel_body);
 }
 
 Task<void> stream_body(runtime::Shard& shard) {
