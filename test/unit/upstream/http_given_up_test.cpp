@@ -1,8 +1,10 @@
 // Calls over HTTP that their caller, their deadline or a stop ends before the answer.
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "runtime/one_shot.hpp"
 #include "unit/runtime/on_shard.hpp"
 #include "unit/upstream/scripted_http.hpp"
 
@@ -66,6 +68,51 @@ TEST_CASE("C23: a cancelled call is cancelled by a notification in a POST of its
   for (auto* serve : {say_nothing, say_nothing_in_a_stream, end_for_long}) {
     test::on_shard([=](runtime::Shard& shard) { return cancel_body(shard, serve); });
   }
+}
+
+using Gate = runtime::OneShot<bool>;
+
+// Answers, and keeps the stream and then the connection open for as long as the test and the client
+// want.
+Task<void> answer_and_linger(Gate& go_on, Gate& gone, const Seen& seen, Talk& talk) {
+  co_await talk.begin_stream("Connection: close\r\n");
+  std::string answer;
+  rpc::append_result(answer, seen.id, R"({"content":[]})");
+  co_await talk.event("data: " + answer + "\n\n");
+  co_await go_on.wait();
+  co_await talk.end_stream();
+  co_await talk.until_gone();
+  gone.set(true);
+}
+
+// As a connection does it: what cancels one call is made anew for the next, in the same place.
+Task<void> next_call_body(runtime::Shard& shard) {
+  Scene scene(shard);
+  Gate go_on, gone;
+  scene.legacy.call = [&](const Seen& seen, Talk& talk) {
+    return answer_and_linger(go_on, gone, seen, talk);
+  };
+  Server& server = scene.server(shard);
+  std::optional<runtime::CancelSource> source(std::in_place);
+  call::Call call = call_of(shard, kCall);
+  call.caller.cancel = &*source;
+  call::Outcome outcome = co_await server.call(call);
+  REQUIRE(outcome.ok());
+  source.emplace();
+  scene.legacy.call = say_nothing;
+  runtime::TaskGroup group(shard);
+  group.spawn("call", call_into(server, call, outcome));
+  co_await scene.http.until("tools/call", 2);
+  go_on.set(true);
+  co_await gone.wait();
+  source->cancel("enough of it");
+  co_await group.join();
+  CHECK(code_of(outcome) == "request.cancelled");
+  co_await scene.end();
+}
+
+TEST_CASE("what is left of a stream after its answer has nothing to do with the next call") {
+  test::on_shard(next_call_body);
 }
 
 Task<void> timeout_body(runtime::Shard& shard, scripted::ScriptedServer::Serve serve) {

@@ -14,6 +14,7 @@ using scripted::code_of;
 using scripted::Scene;
 using scripted::Seen;
 using scripted::Talk;
+using test::call_into;
 using Box = runtime::Mailbox<std::string>;
 
 constexpr const char* kCall = R"({"name":"echo","arguments":{}})";
@@ -93,10 +94,6 @@ Task<void> answer_late(Box& release, const Seen& seen, Talk& talk) {
 Task<void> from_box(Box& box, Talk& talk) {
   co_await talk.begin_stream();
   co_await talk.stream_from(box);
-}
-
-Task<void> call_into(Server& server, const call::Call& call, call::Outcome& outcome) {
-  outcome = co_await server.call(call);
 }
 
 Task<void> late_body(runtime::Shard& shard) {
