@@ -78,8 +78,9 @@ class StdioLink final : public Link {
   bool stopped_ = false;
   bool hurried_ = false;  // takes no further request
   bool warned_junk_ = false;
+  bool warned_unanswered_ = false;
+  std::size_t answers_waiting_ = 0;  // bytes of outgoing_ that answer the server
   std::string outgoing_;
-  std::size_t answers_waiting_ = 0;  // bytes of outgoing_ that answer what the server asked
   runtime::Waiter writable_;
   runtime::OneShot<process::ExitStatus> exit_;
   std::unordered_set<rpc::Number> quiet_;  // requests that are not cancelled on the wire
