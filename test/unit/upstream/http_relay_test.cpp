@@ -103,7 +103,7 @@ Task<void> level_body(runtime::Shard& shard) {
 
   // A session of its own knows nothing of it.
   scene.legacy.session = "session-2";
-  scene.legacy.call = [&scene](const Seen& seen, Talk& talk) {
+  scene.legacy.call = [](const Seen& seen, Talk& talk) {
     return seen.session == "session-2" ? logging(seen, talk) : talk.respond(404, "", "");
   };
   call::Outcome outcome = co_await server.call(call);
