@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/digest.hpp"
 #include "config/values.hpp"
 
 namespace mcpx::config {
@@ -63,6 +64,9 @@ std::optional<UrlParts> split_url(std::string_view url) {
     const std::size_t colon = user_info.find(':');
     add(out.secrets, user_info);
     if (colon != std::string_view::npos) add(out.secrets, user_info.substr(colon + 1));
+    // As the header says it that is made of it.
+    const char* const end = colon == std::string_view::npos ? ":" : "";
+    add(out.secrets, base64(percent_decoded(user_info) + end));
     authority.remove_prefix(at + 1);
     out.has_user_info = true;
   }

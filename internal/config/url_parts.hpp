@@ -14,7 +14,7 @@ struct UrlParts {
   std::string host;        // as written, without the brackets of IPv6
   std::uint16_t port = 0;  // that of the scheme when none is written
   bool has_user_info = false;
-  std::vector<std::string> secrets;  // user info and query values, as written and decoded
+  std::vector<std::string> secrets;  // user info (also as Basic credentials) and query values
 };
 // nullopt: not an http(s) address with a host and, if any, a port.
 std::optional<UrlParts> split_url(std::string_view url);

@@ -67,6 +67,9 @@ TEST_CASE("C71: every secret of a text is masked, the longest first") {
   CHECK(redact("abc stays: it is too short to be told from a word") ==
         "abc stays: it is too short to be told from a word");
   CHECK(redact("") == "");
+  const Redactor odd({"a\"b\\c/d", "x\ny\x01z"});
+  CHECK(odd(R"(a"b\c/d {"k":"a\"b\\c/d"} {"k":"a\"b\\c\/d"} x\ny\u0001z)") ==
+        R"([redacted] {"k":"[redacted]"} {"k":"[redacted]"} [redacted])");
   CHECK(Redactor()("token") == "token");
   CHECK(Redactor({"abc"}).empty());
 }

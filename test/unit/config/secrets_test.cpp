@@ -27,6 +27,8 @@ servers:
   b:
     url: http://user:p%40ss@h/mcp?key=query-value&x=%41bcd
     headers: {Authorization: "Bearer header-token", X-Trace: "${env:TRACE}"}
+    proxy: http://puser:p%40pass@proxy:3128
+  c: {url: "https://h", proxy: "http://alone@proxy:3128"}
 )",
                            {{"BIN", "/opt/bin"},
                             {"HOME", "/home/me"},
@@ -38,7 +40,7 @@ servers:
   for (const std::string value :
        {"argv-value", "literal-token", "literal-key", "ghp_plain", "other-value", "user:p%40ss",
         "p%40ss", "p@ss", "query-value", "%41bcd", "Abcd", "Bearer header-token", "header-token",
-        "trace-value"}) {
+        "trace-value", "p@pass", "cHVzZXI6cEBwYXNz", "YWxvbmU6"}) {
     INFO(value);
     CHECK(is_secret(*result, value));
   }

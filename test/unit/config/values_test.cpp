@@ -81,7 +81,7 @@ TEST_CASE("urls are http(s) with a host; user info and query values are secrets"
   CHECK(split_url("http://[::1]:80/")->scheme == "http");
   CHECK(split_url("http://[::1]/").has_value());
   CHECK(split_url("http://h/?a=b&c")->secrets == std::vector<std::string>{"b", "c"});
-  CHECK(split_url("http://u@h/")->secrets == std::vector<std::string>{"u"});
+  CHECK(split_url("http://u@h/")->secrets == std::vector<std::string>{"u", "dTo="});
   CHECK(split_url("http://u@h/")->has_user_info);
   CHECK(split_url("http://[::1]:81/")->host == "::1");
   CHECK(split_url("http://[::1]:81/")->port == 81);
