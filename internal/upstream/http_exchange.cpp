@@ -16,6 +16,9 @@ namespace {
 constexpr Milliseconds kQuietTimeout{5'000};
 // Between the answer and the end of its stream.
 constexpr Milliseconds kDrain{1'000};
+// Answers on their way at once, per shard; a server that asks for more does not get one.
+constexpr std::size_t kAnswersAtMost = 64;
+constexpr std::size_t kAnswerBytes = 256 * 1024;
 // Of a body that is no answer; enough for what is shown of it.
 constexpr std::size_t kBodyKept = 16 * 1024;
 
@@ -149,7 +152,6 @@ Reply HttpLink::judge(Post& post, const http1::ResponseHead& head, PaddedBuffer 
       take_message(std::move(message), post);
     }
   });
-  static_cast<void>(read);  // what is no JSON-RPC is no answer: below
   if (names_session(post) && session_is_gone(status, answer ? &*answer : nullptr, text)) {
     return expired(status);
   }
@@ -160,9 +162,11 @@ Reply HttpLink::judge(Post& post, const http1::ResponseHead& head, PaddedBuffer 
                           status_error(context_.config.name, post.method, head, text));
   }
   const auto type = head.fields.find("Content-Type").value_or("no content type");
+  const std::string why = read ? "it has another id" : read.error().message;
   const std::string what =
       empty ? "an empty body"
-            : fmt::format("{} that is not its JSON-RPC response: {}", excerpt(type), excerpt(text));
+            : fmt::format("{} that is not its JSON-RPC response: {}", excerpt(said(type)),
+                          text.empty() ? why : excerpt(text));
   return redacted_error(
       context_.environment,
       Error("upstream.bad_frame",
@@ -225,12 +229,17 @@ Task<bool> HttpLink::read_events(http::Response& response, Post& post) {
     const Result<void> read =
         read_messages(PaddedBuffer((*event)->data), limits,
                       [&](rpc::Message& message) { take_message(std::move(message), post); });
-    if (!read) {
-      log::warning("server {}: an event that is not JSON-RPC was skipped: {}", context_.config.name,
-                   read.error().message);
-    }
+    if (!read) junk(read.error().message);
   }
   co_return true;
+}
+
+void HttpLink::junk(std::string_view what) {
+  if (std::exchange(local().warned_junk, true)) return;
+  log::warning(
+      "server {} sends events that are not JSON-RPC ({}); they are skipped, and this is said "
+      "once",
+      context_.config.name, what);
 }
 
 void HttpLink::take_message(rpc::Message message, Post& post) {
@@ -281,7 +290,28 @@ void HttpLink::relay(const rpc::Message& message, Post& post) {
 void HttpLink::answer_request(const rpc::Message& message) {
   std::string body;
   append_answer(body, message, context_.config.roots);
-  spawn("answer", send_quietly(std::move(body), message.method));
+  Local& here = local();
+  if (here.answers >= kAnswersAtMost || here.answer_bytes + body.size() > kAnswerBytes) {
+    if (std::exchange(here.warned_unanswered, true)) return;
+    return log::warning(
+        "server {} asks faster than it takes the answers; not all get one, and this "
+        "is said once",
+        context_.config.name);
+  }
+  const std::size_t bytes = body.size();
+  ++here.answers;
+  here.answer_bytes += bytes;
+  if (spawn("answer", send_answer(std::move(body), message.method))) return;
+  --here.answers;
+  here.answer_bytes -= bytes;
+}
+
+Task<void> HttpLink::send_answer(std::string body, std::string method) {
+  Local& here = local();
+  const std::size_t bytes = body.size();
+  co_await send_quietly(std::move(body), std::move(method));
+  --here.answers;
+  here.answer_bytes -= bytes;
 }
 
 // A disconnect is no cancellation to a legacy server (2025-11-25 basic/transports, "Sending

@@ -269,8 +269,10 @@ bool HttpLink::spawn(std::string_view name, Task<void> task) {
     here.tasks = std::make_unique<runtime::TaskGroup>(runtime::Shard::current(), limit);
   }
   if (here.tasks->spawn(name, std::move(task))) return true;
-  log::warning("server {}: too many messages to it are under way; one was dropped",
-               context_.config.name);
+  if (!std::exchange(here.warned_dropped, true)) {
+    log::warning("server {}: too many messages to it are under way; some are dropped",
+                 context_.config.name);
+  }
   return false;
 }
 

@@ -58,7 +58,9 @@ class HttpLink final : public Link {
     std::unique_ptr<http::Client> client;
     std::unique_ptr<runtime::TaskGroup> tasks;  // answers and notices nobody waits for
     rpc::Number requests = 0;
-    Post* first = nullptr;  // those in flight, a list through them
+    Post* first = nullptr;                      // those in flight, a list through them
+    std::size_t answers = 0, answer_bytes = 0;  // to the server, on their way
+    bool warned_junk = false, warned_unanswered = false, warned_dropped = false;
     bool closed = false;
     bool was_lost = false;  // before it was closed
   };
@@ -76,6 +78,8 @@ class HttpLink final : public Link {
   void hear_subscribed(const rpc::Message& message, Post& post);
   void relay(const rpc::Message& message, Post& post);
   void answer_request(const rpc::Message& message);
+  Task<void> send_answer(std::string body, std::string method);
+  void junk(std::string_view what);
   void cancel_on_wire(const Post& post, std::string_view reason);
   Task<void> send_quietly(std::string body, std::string method);
   Reply version_refused();

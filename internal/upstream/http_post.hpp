@@ -13,6 +13,8 @@ namespace mcpx::upstream {
 
 // Before a broken stream is asked for again, unless the server names another time.
 inline constexpr Milliseconds kRetry{1'000};
+// Whatever it names: `retry: 0` and a stream that ends at once would be asked for without a pause.
+inline constexpr Milliseconds kLeastRetry{100};
 
 // The id of the last event, for Last-Event-ID. One that is no header of reasonable length is none.
 inline void note_id(std::string& last, const std::optional<std::string>& id) {

@@ -87,7 +87,7 @@ Task<std::unique_ptr<http::Response>> HttpLink::reopen(Post& post) {
     co_return nullptr;
   }
   while (true) {
-    const TimePoint when = Clock::now() + post.retry + post.patience;
+    const TimePoint when = Clock::now() + std::max(post.retry, kLeastRetry) + post.patience;
     post.patience = std::clamp(post.patience * 2, kFirstPatience, kMostPatience);
     co_await sleep(post, std::min(when, post.deadline));
     if (settled(post)) co_return nullptr;
@@ -148,7 +148,7 @@ Task<void> HttpLink::listen() {
     if (stopping_) co_return;
     const Milliseconds more =
         failures > 0 ? backoff_after(failures, random_bits()) : Milliseconds(0);
-    const TimePoint when = Clock::now() + std::max(heard_retry_, more);
+    const TimePoint when = Clock::now() + std::max({heard_retry_, more, kLeastRetry});
     const bool reached = co_await pause_.sleep_until(when);
     static_cast<void>(reached);
   }

@@ -6,6 +6,8 @@
 namespace mcpx::upstream {
 namespace {
 
+constexpr std::size_t kLongestMethod = 128;  // that is repeated to the server
+
 std::string roots_result(const std::vector<config::Root>& roots) {
   std::string list = "[";
   for (const config::Root& root : roots) {
@@ -37,9 +39,9 @@ void append_answer(std::string& out, const rpc::Message& request,
   if (request.method == "roots/list" && !roots.empty()) {
     return rpc::append_result(out, request.id, roots_result(roots));
   }
-  rpc::append_error(
-      out, request.id,
-      rpc::error_object(rpc::kMethodNotFound, "mcpx declared no capability for " + request.method));
+  std::string what = "mcpx declared no capability for ";
+  what += request.method.size() <= kLongestMethod ? request.method : "a method of that name";
+  rpc::append_error(out, request.id, rpc::error_object(rpc::kMethodNotFound, what));
 }
 
 }  // namespace mcpx::upstream

@@ -20,6 +20,8 @@ constexpr std::size_t kStderrLines = 20;
 constexpr Milliseconds kWriteTimeout{30'000};
 // Between the end of its output and the news of its exit.
 constexpr Milliseconds kExitNews{1'000};
+// Answers that wait for a server to read them. One that asks on and does not read gets no more.
+constexpr std::size_t kAnswerBytes = 256 * 1024;
 
 process::Command command_of(const config::Server& config) {
   process::Command command;
@@ -73,8 +75,8 @@ void StdioLink::begin() {
 
 bool StdioLink::queue(std::string line) {
   if (lost_ || hurried_) return false;
-  // What waits here belongs to requests that were admitted, each bounded by the body limit; a child
-  // that reads nothing at all is found by the write deadline.
+  // What waits here belongs to requests that were admitted, each bounded by the body limit, or
+  // answers the server (kAnswerBytes); a child that reads nothing is found by the write deadline.
   outgoing_ += line;
   outgoing_ += '\n';
   writable_.wake();
@@ -90,6 +92,7 @@ Task<void> StdioLink::write_lines() {
     }
     writing.clear();
     std::swap(writing, outgoing_);
+    answers_waiting_ = 0;
     child_->input().write_deadline(Clock::now() + kWriteTimeout);
     Result<void> written = co_await net::write_all(child_->input(), writing);
     if (!written) {
@@ -326,6 +329,14 @@ void StdioLink::answer_request(const rpc::Message& message) {
   if (belongs_to_a_call(message.method, roots)) context_.events.asked();
   std::string line;
   append_answer(line, message, roots);
+  if (answers_waiting_ + line.size() > kAnswerBytes) {
+    if (std::exchange(warned_unanswered_, true)) return;
+    return log::warning(
+        "server {} asks faster than it reads the answers; not all get one, and this "
+        "is said once",
+        context_.config.name);
+  }
+  answers_waiting_ += line.size();
   queue(std::move(line));
 }
 

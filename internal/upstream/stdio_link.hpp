@@ -76,6 +76,8 @@ class StdioLink final : public Link {
   bool stopped_ = false;
   bool hurried_ = false;  // takes no further request
   bool warned_junk_ = false;
+  bool warned_unanswered_ = false;
+  std::size_t answers_waiting_ = 0;  // bytes of outgoing_ that answer the server
   std::string outgoing_;
   runtime::Waiter writable_;
   runtime::OneShot<process::ExitStatus> exit_;
