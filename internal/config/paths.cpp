@@ -49,6 +49,7 @@ LoadResult load_file(const std::string& path, const Environment& environment) {
     stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
     text.append(chunk, 0, static_cast<std::size_t>(stream.gcount()));
   }
+  if (stream.bad()) return cannot_read(path, "cannot be read", "name an ordinary file");
   return load_text(text, path, environment);
 }
 

@@ -53,15 +53,18 @@ Lookup look_up_file(const Context& context, const std::string& name) {
   if (!S_ISREG(info.st_mode)) {
     return {std::nullopt, fmt::format("'{}' is not a regular file", path), "name a file"};
   }
-  if (static_cast<std::uint64_t>(info.st_size) > kReferencedFileLimit) {
+  // Some files do not know their size, and some cannot be read although they can be opened.
+  std::string text(kReferencedFileLimit + 1, '\0');
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kReferencedFileLimit) {
     return {std::nullopt,
-            fmt::format("the file '{}' has {} bytes; at most {} are read", path, info.st_size,
+            fmt::format("the file '{}' is too long: at most {} bytes are read", path,
                         kReferencedFileLimit),
             "a referenced file holds one value"};
   }
-  std::ifstream stream(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (!stream.good() && !stream.eof()) {
+  if (!stream.eof() || stream.bad()) {
     return {std::nullopt, fmt::format("the file '{}' cannot be read", path),
             "check its permissions"};
   }

@@ -80,9 +80,26 @@ bool is_token(std::string_view name) {
 
 // Fields that the connection or the protocol sets, and a second value would break.
 bool is_reserved_header(std::string_view name) {
-  static constexpr std::array<std::string_view, 11> kReserved = {
-      "host",         "content-length", "transfer-encoding",    "connection", "accept",  "upgrade",
-      "content-type", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name"};
+  static constexpr std::array<std::string_view, 18> kReserved = {"host",
+                                                                 "content-length",
+                                                                 "transfer-encoding",
+                                                                 "connection",
+                                                                 "accept",
+                                                                 "upgrade",
+                                                                 "content-type",
+                                                                 "content-encoding",
+                                                                 "keep-alive",
+                                                                 "proxy-connection",
+                                                                 "te",
+                                                                 "trailer",
+                                                                 "expect",
+                                                                 "last-event-id",
+                                                                 "mcp-session-id",
+                                                                 "mcp-protocol-version",
+                                                                 "mcp-method",
+                                                                 "mcp-name"};
+  constexpr std::string_view kParameter = "mcp-param-";
+  if (same_header(name.substr(0, kParameter.size()), kParameter)) return true;
   return std::any_of(kReserved.begin(), kReserved.end(),
                      [name](std::string_view reserved) { return same_header(name, reserved); });
 }

@@ -108,16 +108,18 @@ servers:
       - ${file:.}
       - ${file:/dev/zero}
       - ${file:}
+      - ${file:/proc/self/mem}
 )");
   const auto result = load_file(file, {});
   REQUIRE_FALSE(result.has_value());
   const auto& problems = result.error();
-  REQUIRE(problems.size() == 5);
-  CHECK(problems[0].message.find("at most 65536 are read") != std::string::npos);
+  REQUIRE(problems.size() == 6);
+  CHECK(problems[0].message.find("at most 65536 bytes are read") != std::string::npos);
   CHECK(problems[1].message.find("NUL") != std::string::npos);
   CHECK(problems[2].message.find("not a regular file") != std::string::npos);
   CHECK(problems[3].message.find("not a regular file") != std::string::npos);
   CHECK(problems[4].message.find("names no file") != std::string::npos);
+  CHECK(problems[5].message.find("cannot be read") != std::string::npos);
   for (std::size_t i = 0; i < problems.size(); ++i)
     CHECK(problems[i].line == static_cast<int>(i) + 6);
 }
