@@ -9,6 +9,7 @@
 #include "log/log.hpp"
 #include "mcp/error_codes.hpp"
 #include "upstream/backoff.hpp"
+#include "upstream/http_reply.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -86,8 +87,9 @@ bool Listener::worth_another(const Reply& end) {
   const auto code = json::find(end->error, "code");
   const auto number = code ? json::as_integer(*code).value_or(0) : 0;
   if (number != rpc::kMethodNotFound && number != rpc::kInvalidParams) return true;
-  remark(fmt::format("it declares listChanged and refuses subscriptions/listen: {}",
-                     json::find_string(end->error, "message").value_or("without a reason")));
+  remark(
+      fmt::format("it declares listChanged and refuses subscriptions/listen: {}",
+                  excerpt(json::find_string(end->error, "message").value_or("without a reason"))));
   return false;
 }
 

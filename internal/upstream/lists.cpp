@@ -8,13 +8,16 @@
 
 #include "mcp/param_headers.hpp"
 #include "mcp/spelling.hpp"
+#include "upstream/http_reply.hpp"
 #include "upstream/link.hpp"
 
 namespace mcpx::upstream {
 namespace {
 
-// More pages than any honest server has; a server that invents fresh cursors for ever is stopped.
+// More than any honest server has; one that invents fresh cursors for ever is stopped (case C31).
 constexpr std::size_t kPagesAtMost = 10'000;
+constexpr std::size_t kBytesAtMost = 128 * 1024 * 1024;
+constexpr int kTimeAtMost = 10;             // of a whole list, in timeouts of a page
 constexpr std::size_t kRemarksAtMost = 50;  // of one list
 
 // A list that is said to stay the same for longer is believed for this long.
@@ -27,6 +30,8 @@ struct Reading {
   List list;
   std::unordered_set<std::string> names;
   std::set<std::string> cursors;
+  std::size_t bytes = 0;  // of all pages
+  TimePoint until = kNever;
 };
 
 void remark(Reading& reading, std::string text) {
@@ -56,10 +61,11 @@ void take_item(Reading& reading, json::Raw definition) {
     remark(reading, fmt::format("{}: an entry without {} was left out", reading.info.member,
                                 reading.info.id_member));
   } else if (!reading.names.insert(*id).second) {
-    remark(reading,
-           fmt::format("{}: '{}' is listed twice; the first is used", reading.info.member, *id));
+    remark(reading, fmt::format("{}: '{}' is listed twice; the first is used", reading.info.member,
+                                excerpt(*id)));
   } else if (const std::string why = rejection(reading, definition); !why.empty()) {
-    remark(reading, fmt::format("{}: '{}' was left out: {}", reading.info.member, *id, why));
+    remark(reading, fmt::format("{}: '{}' was left out: {}", reading.info.member, excerpt(*id),
+                                excerpt(why)));
   } else {
     reading.list.items.push_back({std::move(*id), std::string(definition)});
   }
@@ -98,13 +104,20 @@ Result<std::string> take_page(Reading& reading, json::Raw result) {
   while (auto element = elements.next())
     take_item(reading, *element);
   take_caching(reading, result);
+  reading.bytes += result.size();
 
   const auto next = json::find(result, "nextCursor");
   if (!next || !json::is_string(*next)) return std::string();
   std::string cursor(*next);
-  if (!reading.cursors.insert(cursor).second || reading.cursors.size() > kPagesAtMost) {
-    remark(reading, fmt::format("{}: the server repeats a cursor; reading stopped there",
-                                reading.info.member));  // case C31
+  const bool fresh = reading.cursors.insert(cursor).second;
+  const bool too_much = reading.cursors.size() > kPagesAtMost || reading.bytes > kBytesAtMost ||
+                        Clock::now() > reading.until;
+  if (!fresh || too_much) {  // case C31
+    const std::string why =
+        fresh ? fmt::format("the list does not end: {} pages with {} bytes so far",
+                            reading.cursors.size(), reading.bytes)
+              : "the server repeats a cursor";
+    remark(reading, fmt::format("{}: {}; reading stopped there", reading.info.member, why));
     return std::string();
   }
   return cursor;
@@ -115,6 +128,7 @@ Task<Result<List>> read_list(Link& link, mcp::ListKind kind, Milliseconds timeou
   const bool rejects_tools =
       modern && kind == mcp::ListKind::tools && link.transport() == Transport::http;
   Reading reading{mcp::info(kind), modern, rejects_tools, {}, {}, {}};
+  reading.until = Clock::now() + timeout * kTimeAtMost;
   const std::string_view method = mcp::info(reading.info.method).name;
   std::string cursor;
   do {
@@ -132,7 +146,7 @@ Task<Result<List>> read_list(Link& link, mcp::ListKind kind, Milliseconds timeou
       const auto message = json::find_string(reply->error, "message");
       co_return Error("upstream.list_failed",
                       fmt::format("{} was answered with an error: {}", method,
-                                  message.value_or("without a message")),
+                                  excerpt(message.value_or("without a message"))),
                       "see the server's own log");
     }
     Result<std::string> next = take_page(reading, reply->result);

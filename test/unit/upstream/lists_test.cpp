@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <deque>
 #include <string>
@@ -93,6 +95,42 @@ Task<void> loop_body(runtime::Shard&) {
 
 TEST_CASE("C31: a server that repeats a cursor is read once, kept and reported") {
   test::on_shard(loop_body);
+}
+
+Task<void> endless_body(runtime::Shard&) {
+  ScriptedLink link;
+  link.established(facts_of(R"({"tools":{}})"));
+  const std::string text(1024 * 1024, 'x');
+  for (int i = 0; i < 200; ++i) {
+    link.reply(fmt::format(R"({{"tools":[{{"name":"{}"}}],"nextCursor":"{}{}"}})", i, text, i));
+  }
+  CatalogueResult read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(60'000));
+  REQUIRE(read.has_value());
+  REQUIRE(link.asked.size() == 128);
+  REQUIRE((*read)->list(ListKind::tools).items.size() == 128);
+  REQUIRE((*read)->remarks.size() == 1);
+  REQUIRE((*read)->remarks[0].find("does not end: 128 pages") != std::string::npos);
+}
+
+TEST_CASE("C31: a list without end is read up to a bound, kept and reported") {
+  test::on_shard(endless_body);
+}
+
+Task<void> long_names_body(runtime::Shard&) {
+  ScriptedLink link;
+  link.established(facts_of(R"({"tools":{}})"));
+  const std::string entry = R"({"name":")" + std::string(100'000, 'x') + R"("})";
+  link.reply(R"({"tools":[)" + entry + "," + entry + "]}");
+  CatalogueResult read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(1000));
+  REQUIRE((*read)->remarks.at(0).size() < 1000);
+  link.replies.push_back(R"({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":")" +
+                         std::string(100'000, 'x') + R"("}})");
+  read = co_await read_catalogue(link, kTools, nullptr, Milliseconds(1000));
+  REQUIRE(read.error().message.size() < 1000);
+}
+
+TEST_CASE("remarks and errors hold a short part of what the server said") {
+  test::on_shard(long_names_body);
 }
 
 Task<void> partial_body(runtime::Shard&) {
