@@ -8,10 +8,15 @@ void CallStream::notify(std::string json) {
   if (!exchange_) return;
   const bool first = !running_;
   if (first) running_ = std::make_unique<Running>();
-  if (running_->queue.size() >= kQueueLimit) running_->queue.pop_front();
-  running_->queue.push_back(std::move(json));
-  if (!first) return running_->more.wake();
-  if (!tasks_->spawn("call stream", write_out(shared_from_this()))) running_->written.open();
+  auto& [queue, bytes, more, written] = *running_;
+  bytes += json.size();
+  queue.push_back(std::move(json));
+  while (queue.size() > kQueueLimit || (queue.size() > 1 && bytes > kQueueBytes)) {
+    bytes -= queue.front().size();
+    queue.pop_front();
+  }
+  if (!first) return more.wake();
+  if (!tasks_->spawn("call stream", write_out(shared_from_this()))) written.open();
 }
 
 Task<void> CallStream::write_out(std::shared_ptr<CallStream> self) {
@@ -27,6 +32,7 @@ Task<void> CallStream::write_out(std::shared_ptr<CallStream> self) {
     }
     const std::string json = std::move(running.queue.front());
     running.queue.pop_front();
+    running.bytes -= json.size();
     sent = co_await exchange.send_event(json);
   }
   self->exchange_ = nullptr;  // a client that is gone gets nothing more

@@ -21,7 +21,9 @@ namespace mcpx::downstream {
 class CallStream final : public call::NotificationSink,
                          public std::enable_shared_from_this<CallStream> {
  public:
+  // What waits for a client that reads slowly; the oldest goes first.
   static constexpr std::size_t kQueueLimit = 256;
+  static constexpr std::size_t kQueueBytes = 4 * 1024 * 1024;
 
   // Both outlive the call to finish().
   CallStream(http::Exchange& exchange, runtime::TaskGroup& tasks)
@@ -36,6 +38,7 @@ class CallStream final : public call::NotificationSink,
  private:
   struct Running {
     std::deque<std::string> queue;
+    std::size_t bytes = 0;  // in it
     runtime::Waiter more;
     runtime::Latch written;
   };

@@ -1,16 +1,17 @@
 // Servers that mean harm, or are badly broken: what one can cost mcpx and the machine is bounded, and
 // what it repeats of our secrets is not told on.
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { writeFileSync } from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
 import test from 'node:test';
 
 import { Daemon, temporary } from './lib/daemon.mjs';
 import { call, pair, text } from './lib/pair.mjs';
 import { usage } from './lib/processes.mjs';
 import { RawHttpServer, replyBytes } from './lib/raw_http.mjs';
-import { modern } from './lib/speak.mjs';
-import { eventually } from './lib/wait.mjs';
+import { modern, modernHeaders, modernMeta } from './lib/speak.mjs';
+import { eventually, within } from './lib/wait.mjs';
 
 const lines = (daemon, pattern) => daemon.log().split('\n').filter((line) => pattern.test(line)).length;
 
@@ -85,6 +86,33 @@ test('`retry: 0` does not make mcpx ask for a stream without a pause', async (t)
     const gaps = times.slice(1).map((time, i) => time - times[i]);
     assert.ok(gaps.every((gap) => gap >= 90), `after ${id}: ${gaps}`);
   }
+});
+
+test('a client that does not read what it is told meanwhile does not fill the memory', async (t) => {
+  const { upstream, daemon } = await pair(t, { capabilities: { tools: {}, logging: {} } });
+  upstream.on('logging/setLevel', { result: {} });
+  const told = new Promise((resolve) => {
+    upstream.on('tools/call', async (exchange) => {
+      const stream = await exchange.stream();
+      const params = { level: 'error', data: 'x'.repeat(2e6) };
+      for (let i = 0; i < 60; i++) {
+        await stream.send({ jsonrpc: '2.0', method: 'notifications/message', params });
+      }
+      resolve();
+      await exchange.connection.gone;
+    });
+  });
+  const before = usage(daemon.pid).residentKb;
+  const params = { name: 'x', _meta: modernMeta({ 'io.modelcontextprotocol/logLevel': 'debug' }) };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  const client = http.request(`${daemon.url}/mcp/web`, { method: 'POST', agent: false,
+    headers: modernHeaders('tools/call', params) }, (incoming) => incoming.pause());
+  t.after(() => client.destroy());
+  client.on('error', () => {});
+  client.end(body);
+  await within('all of it to be sent', 30_000, told);
+  assert.ok(usage(daemon.pid).residentKb - before < 48 * 1024,
+    `${before} KiB before, ${usage(daemon.pid).residentKb} KiB after`);
 });
 
 test('an answer that cannot be used says why', async (t) => {
