@@ -1,12 +1,12 @@
 // One daemon, its upstreams, and rounds of load with faults; invariants.mjs says what has to hold.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { Daemon, temporary } from '../lib/daemon.mjs';
-import { binary, logDir, slow } from '../lib/paths.mjs';
+import { logDir, sanitized, slow } from '../lib/paths.mjs';
 import { modern } from '../lib/speak.mjs';
 import { eventually, within } from '../lib/wait.mjs';
 import { Caller, Report } from './callers.mjs';
@@ -41,12 +41,6 @@ function configOf(server, dir) {
   const { name, era } = server;
   return { command: process.execPath, args: [stdioProgram, JSON.stringify({ name, era, dir })], ...timeouts,
     ...server.config };
-}
-
-// Their allocators keep freed memory back on purpose.
-function sanitized() {
-  const program = readFileSync(binary('mcpxd'));
-  return ['__asan_init', '__tsan_init'].some((symbol) => program.includes(symbol));
 }
 
 // A port that a server can come back to: below those that the system gives to outgoing connections.

@@ -1,5 +1,5 @@
 // Where things are: the checkout, the binaries under test, the npm packages, the official schemas.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,6 +19,12 @@ export function binary(name) {
   const found = candidates.find((c) => existsSync(c));
   if (!found) throw new Error(`${name} is not built: looked at ${candidates.join(', ')}`);
   return found;
+}
+
+// The allocators of sanitizer builds keep freed memory back on purpose: what is resident says little.
+export function sanitized() {
+  const program = readFileSync(binary('mcpxd'));
+  return ['__asan_init', '__tsan_init'].some((symbol) => program.includes(symbol));
 }
 
 export function specDir() {
