@@ -25,7 +25,7 @@ export async function freePort() {
 // A directory that goes away with the test.
 export function temporary(t) {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'mcpx-e2e-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
   return dir;
 }
 
