@@ -1,0 +1,111 @@
+#include <fmt/core.h>
+
+#include <array>
+#include <utility>
+
+#include "downstream/answer.hpp"
+#include "downstream/post_parts.hpp"
+#include "downstream/render.hpp"
+#include "downstream/session_routes.hpp"
+#include "log/log.hpp"
+
+namespace mcpx::downstream {
+namespace {
+
+// The request may be on any shard, so every one is told. A cancellation of something unknown or
+// done is ignored.
+void cancel_request(Core& core, const SessionPtr& session, const rpc::Message& message) {
+  const auto id = json::find(message.params, "requestId");
+  if (!id) return;
+  const std::string reason = json::find_string(message.params, "reason").value_or("cancelled");
+  log::debug("the client cancelled request {}: {}", *id, reason);
+  for (runtime::Shard* shard : core.shards) {
+    shard->post([owner = core.shared_from_this(), shard, session, raw = std::string(*id), reason] {
+      owner->local(*shard).in_flight.cancel(*session, raw, reason);
+    });
+  }
+}
+
+Task<void> serve_in_session(Post& post, const rpc::Message& message, const SessionPtr& session) {
+  const auto method = mcp::parse_method(message.method);
+  if (!served(method, session->revision)) {
+    const Answer answer = Answer::error(rpc::kMethodNotFound, not_found_message(message));
+    co_return co_await send_answer(post.exchange, post.accepted, message.id, answer, kNoFields);
+  }
+  SessionUse use(*session);
+  // Losing the connection is not a cancellation before 2026-07-28; only the notification is.
+  runtime::CancelSource cancel;
+  Local& local = post.core.local(post.exchange.shard());
+  InFlight::Entry entry(local.in_flight, *session, message.id, cancel);
+  Request request(post.core, message, post.endpoint, session->revision, *method);
+  describe_session(request, *session);
+  request.cancel = &cancel;
+  co_await serve_request(post, request);
+}
+
+}  // namespace
+
+void note(Core& core, const SessionPtr& session, const rpc::Message& message) {
+  if (message.kind != rpc::Kind::notification) return;
+  if (mcp::parse_method(message.method) == mcp::Method::notify_cancelled) {
+    cancel_request(core, session, message);
+  }
+}
+
+bool served(std::optional<mcp::Method> method, mcp::Revision revision) {
+  return method && mcp::exists_in(*method, revision) && mcp::info(*method).from_client &&
+         !mcp::info(*method).notification;
+}
+
+void describe_session(Request& request, const Session& session) {
+  request.session = &session;
+  request.progress_token = json::find(request.message.meta, "progressToken").value_or(json::Raw());
+  request.client_info = session.client_info;
+  request.client_capabilities = session.client_capabilities;
+  if (session.logs) request.log_level = Session::level_name(session.live.log_level.load());
+}
+
+std::string not_found_message(const rpc::Message& message) {
+  return fmt::format("Method not found: {}", message.method);
+}
+
+Task<void> serve_initialize(Post& post, const rpc::Message& message) {
+  EndpointPtr endpoint = endpoint_now(post.core, post.endpoint);
+  // A client reads the capabilities once and for all, so those of one server are worth a short
+  // wait; those of /mcp are always the same.
+  const bool known = endpoint && (endpoint->ready || endpoint->aggregate());
+  if (!known) {
+    std::string name(post.endpoint);
+    endpoint = co_await endpoint_when_ready(post.core, std::move(name));
+  }
+  auto session = std::make_shared<Session>();
+  session->endpoint = post.endpoint;
+  session->revision = negotiate(message.params);
+  session->client_info = json::find(message.params, "clientInfo").value_or(json::Raw());
+  session->client_capabilities = json::find(message.params, "capabilities").value_or("{}");
+  session->logs = endpoint && json::find(endpoint->capabilities_legacy, "logging").has_value();
+  const mcp::Revision revision = session->revision;
+  const auto created = co_await post.core.sessions.create(std::move(session));
+  if (created.has_error()) {
+    json::ObjectBuilder data;
+    data.string("code", created.error().code).string("remedy", created.error().remedy);
+    const Refusal refusal(503, rpc::kInternalError, created.error().text(), data.take());
+    co_return co_await refuse(post, message.id, refusal);
+  }
+  const Answer answer =
+      Answer::result(initialize_result(endpoint.get(), revision, post.core.server_info));
+  const std::array<http1::Field, 1> fields = {http1::Field{kSessionField, (*created)->id}};
+  co_await send_answer(post.exchange, post.accepted, message.id, answer, fields);
+}
+
+Task<void> serve_legacy(Post& post, const rpc::Message& message) {
+  const auto session = session_of(post.core, post.fields, post.endpoint);
+  if (session.has_error()) co_return co_await refuse(post, message.id, session.error());
+  if (message.kind == rpc::Kind::request) {
+    co_return co_await serve_in_session(post, message, *session);
+  }
+  note(post.core, *session, message);
+  co_await send_empty(post.exchange, 202);
+}
+
+}  // namespace mcpx::downstream

@@ -1,0 +1,74 @@
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "downstream/answer.hpp"
+#include "downstream/post_parts.hpp"
+#include "mcp/error_codes.hpp"
+
+namespace mcpx::downstream {
+namespace {
+
+Task<void> serve_listen(Post& post, const rpc::Message& message) {
+  const auto filter = json::find(message.params, "notifications");
+  if (!filter || !json::is_object(*filter)) {
+    const Refusal refusal(400, rpc::kInvalidParams,
+                          "Invalid params: 'notifications' must be an object");
+    co_return co_await refuse(post, message.id, refusal);
+  }
+  if (!post.accepted.events) {
+    const Refusal refusal(406, rpc::kInvalidRequest,
+                          "Not Acceptable: the client must accept text/event-stream");
+    co_return co_await refuse(post, message.id, refusal);
+  }
+  std::string id(message.id);
+  std::string endpoint(post.endpoint);
+  const ChangeSet wanted = wanted_changes(*filter);
+  ChangeStreams& streams = post.core.local(post.exchange.shard()).streams;
+  co_await streams.serve_listen(post.exchange, std::move(id), std::move(endpoint), wanted);
+}
+
+// Arguments that the tool's schema asks to see mirrored must be, and say the same.
+std::optional<Refusal> check_params(Post& post, const rpc::Message& message) {
+  const EndpointPtr endpoint = endpoint_now(post.core, post.endpoint);
+  const auto name = json::decode_string(message.name);
+  if (!endpoint || !name) return std::nullopt;
+  ParamHeaders& headers = post.core.local(post.exchange.shard()).param_headers;
+  const auto* params = headers.find(endpoint, *name);
+  if (!params) return std::nullopt;
+  const json::Raw arguments = json::find(message.params, "arguments").value_or("{}");
+  const auto wrong = mismatched_param(post.fields, *params, arguments);
+  if (!wrong) return std::nullopt;
+  return Refusal(400, mcp::kHeaderMismatch, "Header mismatch: " + *wrong);
+}
+
+}  // namespace
+
+Task<void> serve_modern(Post& post, const rpc::Message& message) {
+  if (message.kind == rpc::Kind::notification) co_return co_await send_empty(post.exchange, 202);
+  if (message.kind != rpc::Kind::request) {
+    const Refusal refusal(400, rpc::kInvalidRequest,
+                          "Invalid Request: 2026-07-28 has no responses from clients");
+    co_return co_await refuse(post, json::Raw(), refusal);
+  }
+  const auto checked = check_modern(post.fields, message);
+  if (checked.has_error()) co_return co_await refuse(post, message.id, checked.error());
+  if (checked->method == mcp::Method::tools_call) {
+    if (const auto refusal = check_params(post, message)) {
+      co_return co_await refuse(post, message.id, *refusal);
+    }
+  }
+  if (checked->method == mcp::Method::subscriptions_listen) {
+    co_return co_await serve_listen(post, message);
+  }
+  Request request(post.core, message, post.endpoint, checked->revision, checked->method);
+  request.client_info = checked->meta.client_info;
+  request.client_capabilities = checked->meta.client_capabilities;
+  request.log_level = json::decode_string(checked->meta.log_level).value_or("");
+  request.progress_token = checked->meta.progress_token;
+  // A client that closes the response cancels (basic/transports/streamable-http, "Cancellation").
+  request.cancel = &post.exchange.gone();
+  co_await serve_request(post, request);
+}
+
+}  // namespace mcpx::downstream

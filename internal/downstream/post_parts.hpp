@@ -1,0 +1,55 @@
+// The parts of serve_post(), one file each: post.cpp takes a POST in and has what they share,
+// post_modern.cpp, post_legacy.cpp and post_batch.cpp serve what it turned out to be.
+// Internal to the room. Thread: the exchange's shard.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "downstream/core.hpp"
+#include "downstream/dispatch.hpp"
+#include "downstream/fields.hpp"
+#include "downstream/modern_checks.hpp"
+#include "http/server.hpp"
+#include "rpc/message.hpp"
+
+namespace mcpx::downstream {
+
+// One POST as its parts see it. Lives in serve_post().
+struct Post {
+  Post(Core& core_in, http::Exchange& exchange_in, std::string_view endpoint_in)
+      : core(core_in),
+        exchange(exchange_in),
+        endpoint(endpoint_in),
+        fields(exchange_in.head().fields),
+        accepted(accepts(fields)) {}
+
+  Core& core;
+  http::Exchange& exchange;
+  std::string_view endpoint;
+  const http1::Fields& fields;
+  Accepts accepted;
+};
+
+Task<void> refuse(Post& post, json::Raw id, const Refusal& refusal);
+// Answers `request`, with whatever the upstream says on the way.
+Task<void> serve_request(Post& post, Request& request);
+
+// Modern: everything about the caller is in the request itself.
+Task<void> serve_modern(Post& post, const rpc::Message& message);
+
+// Legacy: everything about the caller is in its session.
+Task<void> serve_initialize(Post& post, const rpc::Message& message);
+Task<void> serve_legacy(Post& post, const rpc::Message& message);
+// Batches: 2025-03-26 alone has them (basic/transports: "MUST support receiving").
+Task<void> serve_batch(Post& post, PaddedBuffer body);
+
+// True for a request that clients of that revision may send.
+bool served(std::optional<mcp::Method> method, mcp::Revision revision);
+std::string not_found_message(const rpc::Message& message);
+void describe_session(Request& request, const Session& session);
+// Does what a notification in a session asks for.
+void note(Core& core, const SessionPtr& session, const rpc::Message& message);
+
+}  // namespace mcpx::downstream
