@@ -287,6 +287,7 @@ Task<Admin::Reply> Admin::call_tool(http::Exchange& exchange, std::string name) 
   call.method_name = mcp::info(call.method).name;
   call.params = params;
   call.caller.revision = mcp::kLatestModern;  // the one that can say the most
+  call.caller.principal = exchange.principal();
   call.caller.client_capabilities = "{}";
   call.caller.cancel = &exchange.gone();
   call.caller.shard = &exchange.shard();

@@ -132,6 +132,7 @@ Answer spell(call::Outcome outcome, const Request& request, const registry::Targ
 void describe_caller(call::Caller& caller, const Request& request) {
   caller.revision = request.revision;
   if (request.session) caller.session = request.session->id;
+  caller.principal = request.principal;
   caller.client_info = request.client_info;
   caller.client_capabilities = request.client_capabilities;
   caller.progress_token = request.progress_token;

@@ -35,6 +35,7 @@ struct Request {
   mcp::Revision revision;
   mcp::Method method;
   const Session* session = nullptr;  // null: modern
+  std::string_view principal;        // empty: the local user
   json::Raw client_info, client_capabilities, progress_token;
   std::string log_level;                         // empty: wants no log messages
   std::string_view request_id;                   // for log lines

@@ -66,7 +66,7 @@ Task<void> serve_elements(Post& post, std::vector<PaddedBuffer> elements,
 }  // namespace
 
 Task<void> serve_batch(Post& post, PaddedBuffer body) {
-  const auto session = session_of(post.core, post.fields, post.endpoint);
+  const auto session = session_of(post.core, post.exchange, post.endpoint);
   const bool allowed =
       session.has_value() && mcp::defines((*session)->revision, mcp::Feature::batches);
   if (!allowed) {

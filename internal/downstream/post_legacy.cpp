@@ -59,6 +59,7 @@ bool served(std::optional<mcp::Method> method, mcp::Revision revision) {
 
 void describe_session(Request& request, const Session& session) {
   request.session = &session;
+  request.principal = session.principal;
   request.progress_token = json::find(request.message.meta, "progressToken").value_or(json::Raw());
   request.client_info = session.client_info;
   request.client_capabilities = session.client_capabilities;
@@ -80,6 +81,7 @@ Task<void> serve_initialize(Post& post, const rpc::Message& message) {
   }
   auto session = std::make_shared<Session>();
   session->endpoint = post.endpoint;
+  session->principal = post.exchange.principal();
   session->revision = negotiate(message.params);
   session->client_info = json::find(message.params, "clientInfo").value_or(json::Raw());
   session->client_capabilities = json::find(message.params, "capabilities").value_or("{}");
@@ -99,7 +101,7 @@ Task<void> serve_initialize(Post& post, const rpc::Message& message) {
 }
 
 Task<void> serve_legacy(Post& post, const rpc::Message& message) {
-  const auto session = session_of(post.core, post.fields, post.endpoint);
+  const auto session = session_of(post.core, post.exchange, post.endpoint);
   if (session.has_error()) co_return co_await refuse(post, message.id, session.error());
   if (message.kind == rpc::Kind::request) {
     co_return co_await serve_in_session(post, message, *session);

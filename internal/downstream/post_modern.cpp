@@ -62,6 +62,7 @@ Task<void> serve_modern(Post& post, const rpc::Message& message) {
     co_return co_await serve_listen(post, message);
   }
   Request request(post.core, message, post.endpoint, checked->revision, checked->method);
+  request.principal = post.exchange.principal();
   request.client_info = checked->meta.client_info;
   request.client_capabilities = checked->meta.client_capabilities;
   request.log_level = json::decode_string(checked->meta.log_level).value_or("");

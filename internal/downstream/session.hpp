@@ -30,6 +30,8 @@ struct Session {
 
   std::string id;        // 32 hex digits from the kernel's random source
   std::string endpoint;  // "" is /mcp
+  // Whose it is: the name of the token it was opened with, empty without one. Nobody else finds it.
+  std::string principal;
   mcp::Revision revision = mcp::kLatestLegacy;
   std::string client_info;          // raw object, or empty
   std::string client_capabilities;  // raw object

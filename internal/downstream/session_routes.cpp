@@ -28,8 +28,10 @@ Task<void> refuse(http::Exchange& exchange, const Refusal& refusal) {
 
 }  // namespace
 
-boost::system::result<SessionPtr, Refusal> session_of(const Core& core, const http1::Fields& fields,
+boost::system::result<SessionPtr, Refusal> session_of(const Core& core,
+                                                      const http::Exchange& exchange,
                                                       std::string_view endpoint) {
+  const http1::Fields& fields = exchange.head().fields;
   const auto version = field(fields, kVersionField);
   if (version && !mcp::parse_revision(*version)) {
     return Refusal(400, rpc::kInvalidRequest,
@@ -42,7 +44,7 @@ boost::system::result<SessionPtr, Refusal> session_of(const Core& core, const ht
                                kSessionField));
   }
   SessionPtr session = core.sessions.find(*id);
-  if (!session || session->endpoint != endpoint) {
+  if (!session || session->endpoint != endpoint || session->principal != exchange.principal()) {
     return Refusal(404, kSessionNotFound, "Session not found; send 'initialize' again");
   }
   return session;
@@ -70,7 +72,7 @@ Task<void> serve_get(Core& core, http::Exchange& exchange, std::string_view endp
                           "Not Acceptable: the client must accept text/event-stream");
     co_return co_await refuse(exchange, refusal);
   }
-  auto session = session_of(core, fields, endpoint);
+  auto session = session_of(core, exchange, endpoint);
   if (session.has_error()) co_return co_await refuse(exchange, session.error());
   co_await core.local(exchange.shard()).streams.serve_session(exchange, *session);
 }
@@ -78,7 +80,7 @@ Task<void> serve_get(Core& core, http::Exchange& exchange, std::string_view endp
 Task<void> serve_delete(Core& core, http::Exchange& exchange, std::string_view endpoint) {
   const http1::Fields& fields = exchange.head().fields;
   if (says_modern(fields)) co_return co_await refuse_method(exchange, "POST");
-  auto session = session_of(core, fields, endpoint);
+  auto session = session_of(core, exchange, endpoint);
   if (session.has_error()) co_return co_await refuse(exchange, session.error());
   co_await core.sessions.end(*session);
   co_await send_empty(exchange, 200);

@@ -11,8 +11,9 @@
 namespace mcpx::downstream {
 
 // The session a request names, or why it is refused: 400 without one or with an unknown
-// MCP-Protocol-Version, 404 when it is unknown, ended or of another endpoint.
-boost::system::result<SessionPtr, Refusal> session_of(const Core& core, const http1::Fields& fields,
+// MCP-Protocol-Version, 404 when it is unknown, ended, of another endpoint or of another principal.
+boost::system::result<SessionPtr, Refusal> session_of(const Core& core,
+                                                      const http::Exchange& exchange,
                                                       std::string_view endpoint);
 
 Task<void> serve_get(Core& core, http::Exchange& exchange, std::string_view endpoint);

@@ -36,6 +36,8 @@ class Exchange {
   virtual PaddedBuffer take_body() = 0;
   virtual runtime::Shard& shard() const = 0;
   virtual std::string_view request_id() const = 0;  // "r-1a2b", for log lines
+  // The name of the token the client showed; empty: none was asked for. Valid while it is served.
+  virtual std::string_view principal() const { return {}; }
   // Fires when the client goes away before the answer is complete.
   virtual runtime::CancelSource& gone() = 0;
 

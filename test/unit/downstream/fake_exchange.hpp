@@ -31,6 +31,7 @@ class FakeExchange final : public http::Exchange {
   PaddedBuffer take_body() override { return std::move(body_); }
   runtime::Shard& shard() const override { return shard_; }
   std::string_view request_id() const override { return "r-test"; }
+  std::string_view principal() const override { return principal_name; }
   runtime::CancelSource& gone() override { return gone_; }
 
   Task<Result<void>> respond(unsigned status_in, std::string_view type,
@@ -91,6 +92,7 @@ class FakeExchange final : public http::Exchange {
   // The response: the body, or the last event.
   std::string response() const { return streaming_ && !events.empty() ? events.back() : body; }
 
+  std::string principal_name;  // set before it is served
   int answers = 0;
   unsigned status = 0;
   std::string content_type, body;

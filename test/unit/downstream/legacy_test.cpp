@@ -345,5 +345,39 @@ TEST_CASE("the session idle longest makes room when the limit is reached") {
   on_shard(bounded_sessions);
 }
 
+Task<unsigned> status_for(House& house, std::string method, std::string session,
+                          std::string principal) {
+  FakeExchange exchange(house.shard(), method, "/mcp", in_session(session),
+                        method == "POST" ? request("1", "ping") : std::string());
+  exchange.principal_name = std::move(principal);
+  co_await house.serve(exchange);
+  co_return exchange.status;
+}
+
+Task<void> owned_session(runtime::Shard& shard) {
+  House house(shard);
+  co_await house.open();
+  FakeExchange opening(shard, "POST", "/mcp", kPlain,
+                       initialize(R"({"protocolVersion":"2025-11-25"})"));
+  opening.principal_name = "laptop";
+  co_await house.serve(opening);
+  const std::string id = opening.field("Mcp-Session-Id");
+  for (const char* stranger : {"phone", ""}) {
+    INFO(stranger);
+    const unsigned posted = co_await status_for(house, "POST", id, stranger);
+    CHECK(posted == 404);
+    const unsigned ended = co_await status_for(house, "DELETE", id, stranger);
+    CHECK(ended == 404);
+  }
+  const unsigned own = co_await status_for(house, "POST", id, "laptop");
+  CHECK(own == 200);
+  CHECK(house.service().sessions() == 1);
+  co_await house.close();
+}
+
+TEST_CASE("a session is found by the token that opened it, and by no other") {
+  on_shard(owned_session);
+}
+
 }  // namespace
 }  // namespace mcpx::test
