@@ -37,6 +37,21 @@ constexpr std::array kMigrations = {
               "  server TEXT NOT NULL,"
               "  PRIMARY KEY (pid, start_ticks, boot_id)"
               ") STRICT, WITHOUT ROWID;"},
+    // Legacy sessions, by a digest of their id.
+    Migration{3,
+              "CREATE TABLE sessions ("
+              "  key TEXT PRIMARY KEY,"
+              "  endpoint TEXT NOT NULL,"
+              "  revision TEXT NOT NULL,"
+              "  principal TEXT NOT NULL,"
+              "  client_info TEXT NOT NULL,"
+              "  capabilities TEXT NOT NULL,"
+              "  logs INTEGER NOT NULL,"
+              "  log_level INTEGER NOT NULL,"
+              "  subscriptions TEXT NOT NULL,"
+              "  used_at INTEGER NOT NULL"
+              ") STRICT, WITHOUT ROWID;"
+              "CREATE INDEX sessions_by_use ON sessions (used_at);"},
 };
 
 Result<void> apply(Database& database, const Migration& migration) {

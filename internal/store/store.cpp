@@ -111,11 +111,22 @@ Task<void> Store::close(TimePoint deadline) {
 Task<Result<void>> Store::write(std::function<Result<void>(Database&)> work, std::size_t bytes,
                                 Durability durability) {
   const Kind kind = durability == Durability::power ? Kind::durable_write : Kind::write;
+  return ask_write(kind, std::move(work), bytes, options_.write_timeout);
+}
+
+Task<Result<void>> Store::write_within(Milliseconds at_most,
+                                       std::function<Result<void>(Database&)> work,
+                                       std::size_t bytes) {
+  return ask_write(Kind::write, std::move(work), bytes, at_most);
+}
+
+Task<Result<void>> Store::ask_write(Kind kind, std::function<Result<void>(Database&)> work,
+                                    std::size_t bytes, Milliseconds at_most) {
   std::function<Result<bool>(Database&)> job = [work = std::move(work)](Database& database) {
     const Result<void> done = work(database);
     return done ? Result<bool>(true) : Result<bool>(done.error());
   };
-  const Result<bool> done = co_await ask<bool>(kind, std::move(job), bytes, options_.write_timeout);
+  const Result<bool> done = co_await ask<bool>(kind, std::move(job), bytes, at_most);
   if (!done) co_return done.error();
   co_return Result<void>();
 }

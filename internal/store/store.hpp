@@ -33,6 +33,7 @@
 #include "store/catalogues.hpp"
 #include "store/children.hpp"
 #include "store/eras.hpp"
+#include "store/sessions.hpp"
 
 namespace mcpx::store {
 
@@ -75,6 +76,7 @@ class Store {
   Eras& eras() { return eras_; }
   Catalogues& catalogues() { return catalogues_; }
   Children& children() { return children_; }
+  Sessions& sessions() { return sessions_; }
   // Drops what is known of servers that are not in `servers`.
   Task<Result<void>> keep_only(std::vector<std::string> servers);
 
@@ -93,6 +95,9 @@ class Store {
   }
   Task<Result<void>> write(std::function<Result<void>(Database&)> work, std::size_t bytes = 0,
                            Durability durability = Durability::crash);
+  // The same for who cannot wait that long; the write may still come about.
+  Task<Result<void>> write_within(Milliseconds at_most, std::function<Result<void>(Database&)> work,
+                                  std::size_t bytes);
   void post(std::function<Result<void>(Database&)> work);  // a write nobody waits for
 
  private:
@@ -110,6 +115,8 @@ class Store {
     runtime::OneShot<Result<T>> answer;
   };
 
+  Task<Result<void>> ask_write(Kind kind, std::function<Result<void>(Database&)> work,
+                               std::size_t bytes, Milliseconds at_most);
   template <class T>
   Task<Result<T>> ask(Kind kind, std::function<Result<T>(Database&)> work, std::size_t bytes,
                       Milliseconds at_most);
@@ -124,6 +131,7 @@ class Store {
   Eras eras_{*this};
   Catalogues catalogues_{*this};
   Children children_{*this};
+  Sessions sessions_{*this};
 };
 
 template <class T>

@@ -27,6 +27,19 @@ const Earlier kEarlier[] = {
      "INSERT INTO eras VALUES ('d1', 'github', 'legacy', '2025-06-18', 17);"
      "INSERT INTO catalogues VALUES ('github', 'd1', '{\"a\":1}', '[]', 18);"
      "PRAGMA application_id = 1835233400; PRAGMA user_version = 1;"},
+    {2,
+     "CREATE TABLE eras (digest TEXT PRIMARY KEY, server TEXT NOT NULL, era TEXT NOT NULL,"
+     " revision TEXT NOT NULL, saved_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+     "CREATE INDEX eras_by_server ON eras (server);"
+     "CREATE TABLE catalogues (server TEXT PRIMARY KEY, digest TEXT NOT NULL, facts TEXT NOT NULL,"
+     " lists TEXT NOT NULL, saved_at INTEGER NOT NULL) STRICT;"
+     "CREATE TABLE children (pid INTEGER NOT NULL, start_ticks INTEGER NOT NULL,"
+     " boot_id TEXT NOT NULL, server TEXT NOT NULL, PRIMARY KEY (pid, start_ticks, boot_id))"
+     " STRICT, WITHOUT ROWID;"
+     "INSERT INTO eras VALUES ('d1', 'github', 'legacy', '2025-06-18', 17);"
+     "INSERT INTO catalogues VALUES ('github', 'd1', '{\"a\":1}', '[]', 18);"
+     "INSERT INTO children VALUES (9, 8, 'boot', 'github');"
+     "PRAGMA application_id = 1835233400; PRAGMA user_version = 2;"},
 };
 
 std::string schema_of(const std::string& file) {
@@ -48,6 +61,9 @@ Task<void> rows_kept_body(Store& store) {
   CHECK((*lists)->facts == "{\"a\":1}");
   const Result<void> child = co_await store.children().put(ChildRow("github", 5, 6, "boot"));
   CHECK(child.has_value());
+  const auto sessions = co_await store.sessions().load(0, 10);
+  REQUIRE(sessions.has_value());
+  CHECK(sessions->empty());
 }
 
 TEST_CASE("store: every earlier schema becomes the latest, with its rows and a copy of it") {

@@ -102,6 +102,61 @@ TEST_CASE("store: a child is told from a later one with its process id") {
   with_store(options(directory.path()), children_body);
 }
 
+SessionRow session_row(std::string key, std::int64_t used_at) {
+  SessionRow row;
+  row.key = std::move(key);
+  row.endpoint = "files";
+  row.revision = "2025-06-18";
+  row.principal = "ann";
+  row.client_info = R"({"name":"c"})";
+  row.capabilities = R"({"roots":{}})";
+  row.logs = true;
+  row.log_level = 3;
+  row.subscriptions = R"(["a://b"])";
+  row.used_at = used_at;
+  return row;
+}
+
+Task<void> sessions_body(Store& store) {
+  for (int i = 0; i < 5; ++i) {
+    SessionRow row = session_row("k" + std::to_string(i), 100 + i);
+    const Result<void> put = co_await store.sessions().put(std::move(row), Milliseconds(5'000));
+    REQUIRE(put.has_value());
+  }
+  SessionRow changed = session_row("k4", 104);
+  changed.log_level = SessionRow::kNoLevel;
+  store.sessions().save(std::move(changed));
+  store.sessions().drop("k3");
+  std::vector<Sessions::Use> uses(1, Sessions::Use("k1", 200));
+  uses.emplace_back("nobody", 300);
+  store.sessions().used(std::move(uses));
+
+  const auto rows = co_await store.sessions().load(101, 2);
+  REQUIRE(rows.has_value());
+  REQUIRE(rows->size() == 2);  // k0 is too old, k3 gone, k2 one too many
+  const SessionRow& first = rows->front();
+  CHECK(first.key == "k1");
+  CHECK(first.endpoint == "files");
+  CHECK(first.revision == "2025-06-18");
+  CHECK(first.principal == "ann");
+  CHECK(first.client_info == R"({"name":"c"})");
+  CHECK(first.capabilities == R"({"roots":{}})");
+  CHECK(first.logs);
+  CHECK(first.log_level == 3);
+  CHECK(first.subscriptions == R"(["a://b"])");
+  CHECK(first.used_at == 200);
+  CHECK(rows->back().key == "k4");
+  CHECK(rows->back().log_level == SessionRow::kNoLevel);
+  const auto again = co_await store.sessions().load(0, 10);
+  REQUIRE(again.has_value());
+  CHECK(again->size() == 2);  // what is not loaded is not kept either
+}
+
+TEST_CASE("store: sessions are kept by their last use, within a number") {
+  Directory directory;
+  with_store(options(directory.path()), sessions_body);
+}
+
 Task<void> prune_body(Store& store) {
   for (const char* name : {"kept", "gone"}) {
     const Result<void> era = co_await store.eras().put(EraRow(name, name, "modern", "", 1));
