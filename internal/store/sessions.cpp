@@ -59,8 +59,10 @@ std::size_t size_of(const SessionRow& row) {
 }  // namespace
 
 Task<Result<std::vector<SessionRow>>> Sessions::load(std::int64_t since, std::size_t limit) {
-  const Result<void> pruned = co_await store_.write(
-      [since, limit](Database& database) { return prune(database, since, limit); });
+  std::function<Result<void>(Database&)> pruning = [since, limit](Database& database) {
+    return prune(database, since, limit);
+  };
+  const Result<void> pruned = co_await store_.write(std::move(pruning));
   if (!pruned) co_return pruned.error();
   std::function<Result<std::vector<SessionRow>>(Database&)> work = all;
   co_return co_await store_.read<std::vector<SessionRow>>(std::move(work));
