@@ -48,12 +48,12 @@ Lifecycle::Lifecycle(runtime::Shard& home_in, const config::Server& config_in,
     : home(home_in),
       config(config_in),
       environment(environment_in),
-      views_(environment_in.shards.size()),
+      views_(std::make_shared<std::vector<View>>(environment_in.shards.size())),
       renewal_(home_in),
-      memory_(config_in, environment_in.store),
-      breaker_(config_in.breaker_failures, config_in.breaker_cooldown),
-      opener_(home_in, config_in, environment),
-      members_(home_in, config_in, opener_, events()),
+      memory_(config, environment_in.store),
+      breaker_(config.breaker_failures, config.breaker_cooldown),
+      opener_(home_in, config, environment),
+      members_(home_in, config, opener_, events()),
       alarm_(home_in, [this] { event_.wake(); }),
       tasks_(home_in) {
   if (!config.enabled) state_ = State::disabled;
@@ -326,7 +326,7 @@ void Lifecycle::publish(std::shared_ptr<const Catalogue> fresh,
 
 void Lifecycle::update_views(std::function<void(View&)> update) {
   for (runtime::Shard* shard : environment.shards) {
-    auto change = [this, index = shard->index(), update] { update(views_[index]); };
+    auto change = [views = views_, index = shard->index(), update] { update((*views)[index]); };
     if (shard->is_current()) {
       change();
     } else {

@@ -66,7 +66,7 @@ class Lifecycle {
   bool stale(mcp::ListKind kind, TimePoint now) const { return renewal_.stale(kind, now); }
 
   runtime::Shard& home;
-  const config::Server& config;
+  const config::Server config;  // its own: configurations come and go
   Environment environment;
   std::shared_ptr<const Catalogue> catalogue;
   std::function<void(mcp::ListKind, bool)> on_catalogue;
@@ -132,7 +132,7 @@ class Lifecycle {
   void untripped();
   void well();
   Error refusal() const;
-  const View& view() const { return views_[runtime::Shard::current().index()]; }
+  const View& view() const { return (*views_)[runtime::Shard::current().index()]; }
 
   State state_ = State::idle;
   bool wanted_ = false, stopping_ = false, running_ = false;
@@ -147,7 +147,8 @@ class Lifecycle {
   std::shared_ptr<Link> link_;
   std::vector<std::shared_ptr<Link>> leaving_;  // lost sessions whose calls are not over yet
   std::size_t first_calls_ = 0;                 // in flight over link_
-  std::vector<View> views_;                     // by shard index; each read and written only there
+  // By shard index; each read and written only there. What was posted to a shard may come after us.
+  std::shared_ptr<std::vector<View>> views_;
   std::array<bool, mcp::kListKinds> dirty_{}, announced_{};
   TimePoint relist_at_ = kNever, relisted_at_{};
   Renewal renewal_;

@@ -135,8 +135,7 @@ Task<call::Outcome> Server::call(const call::Call& call) {
 }
 
 void Server::end_session(const std::string& session) {
-  Impl* impl = impl_.get();
-  impl->home.post([impl, owner = session_owner(session)] { impl->end_session(owner); });
+  impl_->home.post([impl = impl_, owner = session_owner(session)] { impl->end_session(owner); });
 }
 
 Task<Result<void>> Server::refresh() {
@@ -167,6 +166,12 @@ Task<Status> Server::status() {
 
 Task<void> Server::stop(TimePoint deadline) {
   return impl_->stop(deadline);
+}
+
+std::shared_ptr<Server> make_server(runtime::Shard& home, const config::Server& config,
+                                    const Environment& environment) {
+  const auto end_at_home = [&home](Server* server) { home.post([server] { delete server; }); };
+  return std::shared_ptr<Server>(new Server(home, config, environment), end_at_home);
 }
 
 }  // namespace mcpx::upstream

@@ -74,6 +74,7 @@ struct Environment {        // what every server is given; outlives it
 
 class Server {
  public:
+  // Both are copied.
   Server(runtime::Shard& home, const config::Server& config, const Environment& environment);
   ~Server();
   Server(const Server&) = delete;
@@ -119,5 +120,10 @@ class Server {
   struct Impl;
   std::shared_ptr<Impl> impl_;
 };
+
+// A server for many owners: whoever lets go of it last, on whatever shard, it is destroyed on its
+// own. Any thread.
+std::shared_ptr<Server> make_server(runtime::Shard& home, const config::Server& config,
+                                    const Environment& environment);
 
 }  // namespace mcpx::upstream
