@@ -90,12 +90,8 @@ struct Admin::Reply {
   }
 };
 
-Admin::Admin(const config::Config& config, registry::Registry& registry,
-             std::vector<upstream::Server*> servers, std::shared_ptr<const Redactor> redactor,
-             Facts facts)
-    : config_(config),
-      registry_(registry),
-      servers_(std::move(servers)),
+Admin::Admin(registry::Registry& registry, std::shared_ptr<const Redactor> redactor, Facts facts)
+    : registry_(registry),
       redactor_(redactor ? std::move(redactor) : std::make_shared<const Redactor>()),
       facts_(std::move(facts)),
       started_(Clock::now()) {}
@@ -150,15 +146,15 @@ Admin::Reply Admin::health() const {
 Task<Admin::Reply> Admin::status() {
   std::vector<upstream::Status> all;
   std::size_t children = 0;
-  for (upstream::Server* server : servers_) {
+  const auto snapshot = registry_.current();
+  for (const auto& server : snapshot->servers) {
     upstream::Status one = co_await server->status();
     children += one.children;
     all.push_back(std::move(one));
   }
   const auto uptime = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_);
-  const auto snapshot = registry_.current();
   std::vector<std::string> endpoints = {"/mcp"};
-  for (const auto& server : config_.servers) {
+  for (const auto& server : snapshot->config->servers) {
     if (server.enabled) endpoints.push_back("/mcp/" + server.name);
   }
   const Redactor& redactor = *redactor_;
@@ -173,16 +169,17 @@ Task<Admin::Reply> Admin::status() {
   body.integer("sessions", static_cast<std::int64_t>(ask(facts_.sessions)));
   body.integer("connections", static_cast<std::int64_t>(ask(facts_.connections)));
   body.integer("children", static_cast<std::int64_t>(children));
-  body.integer("snapshot", snapshot ? static_cast<std::int64_t>(snapshot->version) : 0);
-  body.raw("collisions", snapshot ? string_array(snapshot->collisions, redactor) : "[]");
-  body.raw("warnings", string_array(config_.warnings, redactor));
+  body.integer("snapshot", static_cast<std::int64_t>(snapshot->version));
+  body.raw("collisions", string_array(snapshot->collisions, redactor));
+  body.raw("warnings", string_array(snapshot->config->warnings, redactor));
   if (facts_.store) body.raw("store", store_object(facts_.store(), redactor));
   co_return Reply(200, body.take());
 }
 
 Task<Admin::Reply> Admin::all_servers() {
+  const auto snapshot = registry_.current();
   std::string list = "[";
-  for (upstream::Server* server : servers_) {
+  for (const auto& server : snapshot->servers) {
     const upstream::Status one = co_await server->status();
     if (list.size() > 1) list += ',';
     list += server_object(one, *redactor_);
@@ -191,14 +188,15 @@ Task<Admin::Reply> Admin::all_servers() {
   co_return Reply(200, body.raw("servers", list + "]").take());
 }
 
-upstream::Server* Admin::server_named(const std::string& name) const {
-  const auto found = std::find_if(servers_.begin(), servers_.end(),
-                                  [&](const auto* server) { return server->name() == name; });
-  return found == servers_.end() ? nullptr : *found;
+std::shared_ptr<upstream::Server> Admin::server_named(const std::string& name) const {
+  const auto snapshot = registry_.current();
+  const auto found = std::find_if(snapshot->servers.begin(), snapshot->servers.end(),
+                                  [&](const auto& server) { return server->name() == name; });
+  return found == snapshot->servers.end() ? nullptr : *found;
 }
 
 Task<Admin::Reply> Admin::one_server(std::string name) {
-  upstream::Server* server = server_named(name);
+  const auto server = server_named(name);
   if (!server) co_return Reply::unknown_server(name);
   const upstream::Status one = co_await server->status();
   co_return Reply(200, server_object(one, *redactor_));
@@ -206,7 +204,7 @@ Task<Admin::Reply> Admin::one_server(std::string name) {
 
 // Lists of a legacy server live until it says that they changed, or somebody asks.
 Task<Admin::Reply> Admin::refresh(std::string name) {
-  upstream::Server* server = server_named(name);
+  const auto server = server_named(name);
   if (!server) co_return Reply::unknown_server(name);
   const Result<void> read = co_await server->refresh();
   if (!read) {
@@ -220,7 +218,7 @@ Admin::Reply Admin::tools(std::string_view query) const {
   const auto wanted = parameter(query, "server");
   if (wanted && !server_named(*wanted)) return Reply::unknown_server(*wanted);
   const auto snapshot = registry_.current();
-  const auto endpoint = snapshot ? snapshot->find("") : nullptr;
+  const auto endpoint = snapshot->find("");
   std::string list = "[";
   if (endpoint) {
     for (const auto& row : endpoint->tools()) {
@@ -270,10 +268,10 @@ Task<Admin::Reply> Admin::call_tool(http::Exchange& exchange, std::string name) 
     co_return Reply::error(415, Error("admin.bad_request", "the body is not application/json",
                                       "send Content-Type: application/json"));
   }
-  const auto arguments = arguments_of(body, config_.limits.json_depth);
+  const auto arguments = arguments_of(body, registry_.config().limits.json_depth);
   if (arguments.has_error()) co_return Reply::error(400, arguments.error());
   const auto snapshot = registry_.current();
-  const auto endpoint = snapshot ? snapshot->find("") : nullptr;
+  const auto endpoint = snapshot->find("");
   auto target = endpoint ? endpoint->tool(name) : std::nullopt;
   if (!target) {
     co_return Reply::error(

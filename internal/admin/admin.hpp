@@ -1,10 +1,10 @@
 // Admin: the /v1 routes: what the daemon runs and sees, and calling a tool by hand.
 //
 //   admin::Facts facts{...};   // what other rooms know: see below
-//   admin::Admin admin(config, registry, servers, redactor, std::move(facts));
+//   admin::Admin admin(registry, redactor, std::move(facts));
 //   http::Server server(options, {{"/v1", &admin}, ...});
 //
-// The config, the registry and the servers outlive it. It keeps nothing running: to stop it, stop
+// The registry outlives it. It keeps nothing running: to stop it, stop
 // the http server. Every reply is JSON; errors are {"error":{"code","message","remedy"}}. Texts
 // that come from a server, its output or an error pass the Redactor, names and states do not.
 // Thread: handle() on the exchange's shard; made and destroyed at startup.
@@ -19,7 +19,6 @@
 
 #include "base/clock.hpp"
 #include "base/redact.hpp"
-#include "config/config.hpp"
 #include "http/server.hpp"
 #include "registry/registry.hpp"
 #include "store/store.hpp"
@@ -37,9 +36,7 @@ struct Facts {
 
 class Admin final : public http::Handler {
  public:
-  Admin(const config::Config& config, registry::Registry& registry,
-        std::vector<upstream::Server*> servers, std::shared_ptr<const Redactor> redactor,
-        Facts facts);
+  Admin(registry::Registry& registry, std::shared_ptr<const Redactor> redactor, Facts facts);
   ~Admin() override;
   Admin(const Admin&) = delete;
   Admin& operator=(const Admin&) = delete;
@@ -54,13 +51,11 @@ class Admin final : public http::Handler {
   Task<Reply> all_servers();
   Task<Reply> one_server(std::string name);
   Task<Reply> refresh(std::string name);
-  upstream::Server* server_named(const std::string& name) const;  // null: none
+  std::shared_ptr<upstream::Server> server_named(const std::string& name) const;  // null: none
   Reply tools(std::string_view query) const;
   Task<Reply> call_tool(http::Exchange& exchange, std::string name);
 
-  const config::Config& config_;
   registry::Registry& registry_;
-  std::vector<upstream::Server*> servers_;
   std::shared_ptr<const Redactor> redactor_;
   Facts facts_;
   TimePoint started_;

@@ -101,8 +101,11 @@ Task<bool> nothing() {
 
 class App {
  public:
-  App(const config::Config& config, const Options& options)
-      : config_(config), options_(options), shards_(make_shards(config)) {
+  App(std::shared_ptr<const config::Config> config, const Options& options)
+      : config_ptr_(std::move(config)),
+        config_(*config_ptr_),
+        options_(options),
+        shards_(make_shards(config_)) {
     for (const auto& shard : shards_)
       pointers_.push_back(shard.get());
   }
@@ -137,10 +140,10 @@ class App {
   Task<bool> start() {
     co_await open_store();
     make_servers();
-    registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_,
-                                                     std::string(mcp::kSelf), server_pointers_);
+    registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_ptr_,
+                                                     std::string(mcp::kSelf), servers_);
     registry_->start();
-    service_ = std::make_unique<downstream::Service>(config_, *registry_, pointers_);
+    service_ = std::make_unique<downstream::Service>(*registry_, pointers_);
     co_await service_->start();
     make_admin();
     std::vector<http::Route> routes;
@@ -148,7 +151,7 @@ class App {
     routes.push_back({"/v1", admin_.get()});
     http_ = std::make_unique<http::Server>(server_options(config_), std::move(routes));
     for (const auto& server : servers_) {
-      server->home().post([raw = server.get()] { raw->start(); });
+      server->home().post([server] { server->start(); });
     }
     co_return listen();
   }
@@ -192,9 +195,8 @@ class App {
     environment.starts = &starts_;
     environment.store = store_.get();
     for (std::size_t i = 0; i < config_.servers.size(); ++i) {
-      servers_.push_back(std::make_unique<upstream::Server>(*pointers_[i % pointers_.size()],
-                                                            config_.servers[i], environment));
-      server_pointers_.push_back(servers_.back().get());
+      servers_.push_back(
+          upstream::make_server(*pointers_[i % pointers_.size()], config_.servers[i], environment));
     }
   }
 
@@ -204,8 +206,7 @@ class App {
     facts.connections = [this] { return http_->connections(); };
     facts.listening = [this] { return addresses_; };
     facts.store = [this] { return store_->status(); };
-    admin_ = std::make_unique<admin::Admin>(config_, *registry_, server_pointers_, redactor_,
-                                            std::move(facts));
+    admin_ = std::make_unique<admin::Admin>(*registry_, redactor_, std::move(facts));
   }
 
   // Binds everything before anything is accepted, so that what a request sees does not change.
@@ -295,6 +296,7 @@ class App {
     log::info("stopped");
   }
 
+  const std::shared_ptr<const config::Config> config_ptr_;
   const config::Config& config_;
   const Options& options_;
   std::shared_ptr<const Redactor> redactor_ = std::make_shared<const Redactor>(config_.secrets);
@@ -305,8 +307,7 @@ class App {
   std::unique_ptr<store::Store> store_;  // outlives the servers
   runtime::TaskGroup background_{*shards_.front()};
   runtime::OneShot<bool> recovered_;
-  std::vector<std::unique_ptr<upstream::Server>> servers_;
-  std::vector<upstream::Server*> server_pointers_;
+  std::vector<std::shared_ptr<upstream::Server>> servers_;
   std::unique_ptr<registry::Registry> registry_;
   std::unique_ptr<downstream::Service> service_;
   std::unique_ptr<admin::Admin> admin_;
@@ -330,7 +331,7 @@ int run(const config::Config& config, const Options& options) {
     log::warning("{}", warning);
   int status = 0;
   {
-    App app(config, options);
+    App app(std::make_shared<const config::Config>(config), options);
     status = app.run();
   }
   log::shutdown();

@@ -17,13 +17,11 @@ std::string own_info() {
 
 }  // namespace
 
-Core::Core(const config::Config& config_in, registry::Registry& registry_in,
-           std::vector<runtime::Shard*> shards_in)
-    : config(config_in),
-      registry(registry_in),
+Core::Core(registry::Registry& registry_in, std::vector<runtime::Shard*> shards_in)
+    : registry(registry_in),
       shards(std::move(shards_in)),
       server_info(own_info()),
-      sessions(shards, config_in.limits.sessions) {
+      sessions(shards, registry.config().limits.sessions) {
   for (runtime::Shard* shard : shards) {
     locals.resize(std::max(locals.size(), shard->index() + 1));
     locals[shard->index()] = std::make_unique<Local>(*shard, server_info, kKeepAlive);
@@ -32,13 +30,14 @@ Core::Core(const config::Config& config_in, registry::Registry& registry_in,
 
 bool Core::has_endpoint(std::string_view name) const {
   if (name.empty()) return true;
-  return std::any_of(config.servers.begin(), config.servers.end(),
+  const auto& servers = config().servers;
+  return std::any_of(servers.begin(), servers.end(),
                      [&](const auto& server) { return server.enabled && server.name == name; });
 }
 
 std::string Core::endpoint_paths() const {
   std::string paths = "[\"/mcp\"";
-  for (const auto& server : config.servers) {
+  for (const auto& server : config().servers) {
     if (!server.enabled) continue;
     paths += ',';
     json::append_string(paths, "/mcp/" + server.name);
@@ -55,14 +54,14 @@ EndpointPtr endpoint_now(const Core& core, std::string_view name) {
 Task<EndpointPtr> endpoint_when_ready(Core& core, std::string name) {
   EndpointPtr endpoint = endpoint_now(core, name);
   if (endpoint && endpoint->ready) co_return endpoint;
-  const TimePoint deadline = Clock::now() + core.config.ready_wait;
+  const TimePoint deadline = Clock::now() + core.config().ready_wait;
   co_await core.registry.wait_ready(name, deadline);
   co_return endpoint_now(core, name);
 }
 
 Task<EndpointPtr> endpoint_when_listed(Core& core, std::string name) {
   if (name.empty() && !core.settled.load(std::memory_order_relaxed)) {
-    const TimePoint deadline = Clock::now() + core.config.ready_wait;
+    const TimePoint deadline = Clock::now() + core.config().ready_wait;
     co_await core.registry.wait_ready(name, deadline);
     core.settled.store(true, std::memory_order_relaxed);
   }

@@ -34,8 +34,10 @@ struct Local {
 };
 
 struct Core : std::enable_shared_from_this<Core> {
-  Core(const config::Config& config_in, registry::Registry& registry_in,
-       std::vector<runtime::Shard*> shards_in);
+  Core(registry::Registry& registry_in, std::vector<runtime::Shard*> shards_in);
+
+  // In force on the calling shard; there until its next suspension.
+  const config::Config& config() const { return registry.config(); }
 
   Local& local(const runtime::Shard& shard) const { return *locals[shard.index()]; }
   // True if the configuration has that endpoint and it is enabled.
@@ -43,7 +45,6 @@ struct Core : std::enable_shared_from_this<Core> {
   // ["/mcp","/mcp/a"]: raw, for the error that says which there are.
   std::string endpoint_paths() const;
 
-  const config::Config& config;
   registry::Registry& registry;
   std::vector<runtime::Shard*> shards;
   const std::string server_info;  // raw Implementation object: mcpx itself

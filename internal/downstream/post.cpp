@@ -71,7 +71,7 @@ Task<void> serve_post(Core& core, http::Exchange& exchange, std::string_view end
   }
   PaddedBuffer body = exchange.take_body();
   if (rpc::is_batch(body.view())) co_return co_await serve_batch(post, std::move(body));
-  const json::Limits limits{core.config.limits.json_depth};
+  const json::Limits limits{core.config().limits.json_depth};
   const rpc::ParseResult parsed = rpc::parse(std::move(body), limits);
   if (parsed.has_error()) {
     const rpc::ParseFailure& failure = parsed.error();

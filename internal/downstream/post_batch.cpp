@@ -40,7 +40,7 @@ void append_element(std::string& out, std::string_view response) {
 Task<void> serve_elements(Post& post, std::vector<PaddedBuffer> elements,
                           const SessionPtr& session) {
   SessionUse use(*session);
-  const json::Limits limits{post.core.config.limits.json_depth};
+  const json::Limits limits{post.core.config().limits.json_depth};
   std::string out;
   for (PaddedBuffer& element : elements) {
     const rpc::ParseResult parsed = rpc::parse(std::move(element), limits);
@@ -74,7 +74,7 @@ Task<void> serve_batch(Post& post, PaddedBuffer body) {
                           "Invalid Request: only sessions of 2025-03-26 may send batches");
     co_return co_await refuse(post, json::Raw(), refusal);
   }
-  const json::Limits limits{post.core.config.limits.json_depth};
+  const json::Limits limits{post.core.config().limits.json_depth};
   const auto valid = json::validate(body, limits);
   if (valid.has_error()) {
     const Refusal refusal(400, rpc::kParseError, "Parse error: " + valid.error().message);

@@ -65,9 +65,8 @@ Task<bool> join_tasks(Core& core, runtime::Shard& shard) {
 
 }  // namespace
 
-Service::Service(const config::Config& config, registry::Registry& registry,
-                 std::vector<runtime::Shard*> shards)
-    : core_(std::make_shared<Core>(config, registry, std::move(shards))) {
+Service::Service(registry::Registry& registry, std::vector<runtime::Shard*> shards)
+    : core_(std::make_shared<Core>(registry, std::move(shards))) {
   Core* core = core_.get();
   core->sessions.on_end([core](runtime::Shard& shard, const Session& session) {
     core->local(shard).streams.end_session(session);

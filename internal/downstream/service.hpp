@@ -1,6 +1,6 @@
 // Service: the server face of mcpx, at /mcp and /mcp/{server}, for clients of every revision.
 //
-//   downstream::Service service(config, registry, shards);  // all three outlive it
+//   downstream::Service service(registry, shards);  // both outlive it
 //   co_await service.start();          // once, after registry.start(), on any shard
 //   http::Server server(options, {{"/mcp", &service}, ...});
 //   ...
@@ -17,7 +17,6 @@
 #include <memory>
 #include <vector>
 
-#include "config/config.hpp"
 #include "http/server.hpp"
 #include "registry/registry.hpp"
 #include "runtime/shard.hpp"
@@ -29,8 +28,7 @@ struct Core;
 
 class Service final : public http::Handler {
  public:
-  Service(const config::Config& config, registry::Registry& registry,
-          std::vector<runtime::Shard*> shards);
+  Service(registry::Registry& registry, std::vector<runtime::Shard*> shards);
   ~Service() override;
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;

@@ -58,8 +58,8 @@ class Builder {
     endpoint->capabilities_legacy = endpoint->capabilities_modern = kAggregateCapabilities;
     endpoint->bare_ = bare_server(servers);
     for (const ServerView& view : servers) {
-      endpoint->servers_.emplace(view.config->name, view.server);
-      endpoint->sources_.push_back(view.server);
+      endpoint->servers_.emplace(view.config->name, view.server.get());
+      hold(*endpoint, view);
       if (!view.catalogue) continue;
       endpoint->ready = true;
       add_instructions(*endpoint, view);
@@ -77,8 +77,8 @@ class Builder {
   std::shared_ptr<Endpoint> pass_through(const ServerView& view) {
     auto endpoint = std::make_shared<Endpoint>();
     endpoint->name = view.config->name;
-    endpoint->server = view.server;
-    endpoint->sources_.push_back(view.server);
+    endpoint->server = view.server.get();
+    hold(*endpoint, view);
     endpoint->config = view.config;
     endpoint->ready = view.catalogue != nullptr;
     endpoint->capabilities_legacy = kAggregateCapabilities;
@@ -98,6 +98,11 @@ class Builder {
   }
 
  private:
+  static void hold(Endpoint& endpoint, const ServerView& view) {
+    endpoint.sources_.push_back(view.server.get());
+    endpoint.held_.push_back(view.server);
+  }
+
   // One list being rendered for all revisions at once.
   class Rendering {
    public:
@@ -164,7 +169,7 @@ class Builder {
     for (const ServerView& view : servers) {
       if (view.config->prefix != "") continue;
       if (found) return std::nullopt;
-      found = Target{view.server, view.config->name, std::string(), true};
+      found = Target{view.server.get(), view.config->name, std::string(), true};
     }
     return found;
   }
@@ -213,7 +218,7 @@ class Builder {
       const std::string definition =
           expose_definition(kind, item.definition, exposed, server, own_uris);
       rendering.add(definition);
-      names.emplace(exposed, Target{view.server, server, item.id, own_uris});
+      names.emplace(exposed, Target{view.server.get(), server, item.id, own_uris});
       if (kind == mcp::ListKind::tools) {
         endpoint.tool_rows_.push_back({exposed, item.id, server, definition});
       }
@@ -254,9 +259,11 @@ std::shared_ptr<const Snapshot> build_snapshot(const std::vector<ServerView>& se
                                                const BuildOptions& options, std::uint64_t version) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->version = version;
+  snapshot->config = options.config;
   Builder builder(options, snapshot->collisions);
   snapshot->endpoints.emplace("", builder.aggregate(servers));
   for (const ServerView& view : servers) {
+    snapshot->servers.push_back(view.server);
     snapshot->endpoints.emplace(view.config->name, builder.pass_through(view));
   }
   return snapshot;

@@ -13,14 +13,16 @@ namespace mcpx::registry {
 
 // One server as the registry sees it when it builds.
 struct ServerView {
-  const config::Server* config = nullptr;
-  upstream::Server* server = nullptr;                    // only carried along
+  // Its own, or that of a newer configuration which changes only how it is shown.
+  std::shared_ptr<const config::Server> config;
+  std::shared_ptr<upstream::Server> server;              // only carried along
   std::shared_ptr<const upstream::Catalogue> catalogue;  // null until its lists were first read
 };
 
 struct BuildOptions {
   std::size_t names_max = 64;
-  std::string server_info;  // raw Implementation object of mcpx
+  std::shared_ptr<const config::Config> config;  // only carried along
+  std::string server_info;                       // raw Implementation object of mcpx
 };
 
 std::shared_ptr<const Snapshot> build_snapshot(const std::vector<ServerView>& servers,

@@ -1,15 +1,12 @@
 #include "registry/registry.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "base/check.hpp"
-#include "registry/builder.hpp"
+#include "json/json.hpp"
+#include "registry/following.hpp"
 #include "runtime/hop.hpp"
-#include "runtime/one_shot.hpp"
 #include "runtime/task_group.hpp"
-#include "runtime/timer.hpp"
 
 namespace mcpx::registry {
 namespace {
@@ -23,145 +20,169 @@ constexpr Milliseconds kRenewal{1'000};
 
 using upstream::State;
 
-bool settled(State state) {
-  return state == State::ready || state == State::failed || state == State::disabled ||
-         state == State::stopped;
-}
-
 }  // namespace
 
-struct Registry::Impl {
-  struct Entry {
-    ServerView view;
-    State state = State::idle;
-    bool settled_once = false;
-  };
-  struct Waiting {
-    std::string endpoint;
-    runtime::OneShot<bool> done;
-  };
-
-  Impl(runtime::Shard& home_in, std::vector<runtime::Shard*> shards_in, BuildOptions options_in)
-      : home(home_in),
-        shards(std::move(shards_in)),
-        options(std::move(options_in)),
-        views(shards.size()),
-        callbacks(shards.size()),
-        rebuild_alarm(home_in, [this] { rebuild(); }),
-        stragglers_alarm(home_in, [this] { settle_waiting(); }) {}
-
-  void catalogue_changed(std::size_t index, std::shared_ptr<const upstream::Catalogue> catalogue,
-                         mcp::ListKind kind);
-  void state_changed(std::size_t index, State state);
-  void rebuild();
-  void publish(std::shared_ptr<const Snapshot> snapshot, const std::vector<Change>& changes);
-  std::vector<Change> changes_since(const Snapshot& before, const Snapshot& after);
-  bool ready(const std::string& endpoint) const;
-  void settle_waiting();
-
-  runtime::Shard& home;
-  std::vector<runtime::Shard*> shards;
-  BuildOptions options;
-  std::vector<Entry> entries;
-  std::set<std::pair<std::string, mcp::ListKind>> announced;  // by pass-through endpoint
-  std::shared_ptr<const Snapshot> newest = std::make_shared<Snapshot>();
-  std::vector<std::shared_ptr<const Snapshot>> views;  // by shard, each used only there
-  std::vector<std::vector<std::function<void(const Change&)>>> callbacks;  // likewise
-  std::vector<std::shared_ptr<Waiting>> waiting;
-  TimePoint stragglers_until = kNever;
-  runtime::Watchdog rebuild_alarm, stragglers_alarm;
-};
+Registry::Impl::Impl(runtime::Shard& home_in, std::vector<runtime::Shard*> shards_in,
+                     BuildOptions options_in)
+    : home(home_in),
+      shards(std::move(shards_in)),
+      options(std::move(options_in)),
+      callbacks(shards.size()),
+      rebuild_alarm(home_in, [this] { rebuild(); }),
+      stragglers_alarm(home_in, [this] { settle_waiting(); }) {
+  // Whoever asks before the first snapshot finds no endpoints, and the configuration.
+  auto nothing = std::make_shared<Snapshot>();
+  nothing->config = options.config;
+  newest = nothing;
+  views.resize(shards.size(), newest);
+}
 
 Registry::Registry(runtime::Shard& home, std::vector<runtime::Shard*> shards,
-                   const config::Config& config, std::string server_info,
-                   std::vector<upstream::Server*> servers) {
+                   std::shared_ptr<const config::Config> config, std::string server_info,
+                   std::vector<std::shared_ptr<upstream::Server>> servers) {
   BuildOptions options;
-  options.names_max = config.names_max;
+  options.names_max = config->names_max;
+  options.config = std::move(config);
   options.server_info = std::move(server_info);
   impl_ = std::make_shared<Impl>(home, std::move(shards), std::move(options));
-  for (upstream::Server* server : servers) {
-    Impl::Entry entry;
-    entry.view.config = &server->config();
-    entry.view.server = server;
-    impl_->entries.push_back(std::move(entry));
-  }
+  for (std::shared_ptr<upstream::Server>& server : servers)
+    impl_->entries.push_back(impl_->entry_of(std::move(server)));
 }
 
 Registry::~Registry() = default;
 
 void Registry::start() {
-  Impl& impl = *impl_;
-  for (std::size_t i = 0; i < impl.entries.size(); ++i) {
-    upstream::Server* server = impl.entries[i].view.server;
-    if (!server->config().enabled) impl.entries[i].state = State::disabled;
-    server->home().post([&impl, server, i] {
-      server->on_catalogue([&impl, server, i](mcp::ListKind kind, bool) {
-        impl.home.post([&impl, i, kind, catalogue = server->catalogue()] {
-          impl.catalogue_changed(i, catalogue, kind);
-        });
-      });
-      server->on_state([&impl, i](State state) {
-        impl.home.post([&impl, i, state] { impl.state_changed(i, state); });
-      });
-    });
-  }
-  impl.rebuild();
+  for (const Impl::Entry& entry : impl_->entries)
+    impl_->follow(entry);
+  impl_->rebuild();
 }
 
 std::shared_ptr<const Snapshot> Registry::current() const {
   return impl_->views[runtime::Shard::current().index()];
 }
 
+const config::Config& Registry::config() const {
+  return *impl_->views[runtime::Shard::current().index()]->config;
+}
+
 void Registry::on_change(std::function<void(const Change&)> changed) {
   impl_->callbacks[runtime::Shard::current().index()].push_back(std::move(changed));
 }
 
-// --- What the servers report
+// --- Servers
 
-void Registry::Impl::catalogue_changed(std::size_t index,
-                                       std::shared_ptr<const upstream::Catalogue> catalogue,
-                                       mcp::ListKind kind) {
-  // Templates have no notification of their own.
-  if (kind == mcp::ListKind::resource_templates) kind = mcp::ListKind::resources;
-  entries[index].view.catalogue = std::move(catalogue);
-  announced.emplace(entries[index].view.config->name, kind);
-  if (rebuild_alarm.deadline() == kNever) rebuild_alarm.set(Clock::now() + kCoalesce);
+Registry::Impl::Entry Registry::Impl::entry_of(std::shared_ptr<upstream::Server> server) {
+  Entry entry;
+  entry.id = ++last_id;
+  entry.view.config = std::shared_ptr<const config::Server>(server, &server->config());
+  if (!entry.view.config->enabled) entry.state = State::disabled;
+  entry.view.server = std::move(server);
+  return entry;
 }
 
-void Registry::Impl::state_changed(std::size_t index, State state) {
-  entries[index].state = state;
-  if (settled(state)) entries[index].settled_once = true;
+// The server may outlive the registry's interest in it, and the registry.
+void Registry::Impl::follow(const Entry& entry) {
+  const std::weak_ptr<Impl> weak = weak_from_this();
+  entry.view.server->home().post([weak, &at = home, server = entry.view.server, id = entry.id] {
+    upstream::Server* raw = server.get();
+    server->on_catalogue([weak, &at, raw, id](mcp::ListKind kind, bool) {
+      at.post([weak, id, kind, catalogue = raw->catalogue()] {
+        if (const auto impl = weak.lock()) impl->catalogue_changed(id, catalogue, kind);
+      });
+    });
+    server->on_state([weak, &at, id](State state) {
+      at.post([weak, id, state] {
+        if (const auto impl = weak.lock()) impl->state_changed(id, state);
+      });
+    });
+  });
+}
+
+Registry::Impl::Entry* Registry::Impl::find(std::uint64_t id) {
+  for (Entries* some : {&entries, &incoming}) {
+    for (Entry& entry : *some) {
+      if (entry.id == id) return &entry;
+    }
+  }
+  return nullptr;
+}
+
+// --- What the servers report
+
+void Registry::Impl::catalogue_changed(std::uint64_t id,
+                                       std::shared_ptr<const upstream::Catalogue> catalogue,
+                                       mcp::ListKind kind) {
+  Entry* entry = find(id);
+  if (!entry) return;
+  entry->view.catalogue = std::move(catalogue);
+  if (!entry->shown) return;
+  // Templates have no notification of their own.
+  if (kind == mcp::ListKind::resource_templates) kind = mcp::ListKind::resources;
+  if (entry->inherited) {
+    entry->listed = true;
+    compared.insert(entry->view.config->name);
+  } else {
+    announced.emplace(entry->view.config->name, kind);
+  }
+  rebuild_soon();
+}
+
+void Registry::Impl::state_changed(std::uint64_t id, State state) {
+  Entry* entry = find(id);
+  if (!entry) return;
+  entry->state = state;
+  if (settled(state)) entry->settled_once = true;
+  if (state == State::failed && entry->inherited && !entry->listed) disinherit(*entry);
+  settle_incoming();
   // A ready server's lists are on their way to the next snapshot; that one settles the waiting.
   if (state != State::ready || rebuild_alarm.deadline() == kNever) settle_waiting();
 }
 
+void Registry::Impl::rebuild_soon() {
+  if (rebuild_alarm.deadline() == kNever) rebuild_alarm.set(Clock::now() + kCoalesce);
+}
+
 void Registry::Impl::rebuild() {
   std::vector<ServerView> servers;
-  for (const Entry& entry : entries)
+  for (Entry& entry : entries) {
     servers.push_back(entry.view);
+    if (entry.listed) entry.inherited = false;
+  }
   auto snapshot = build_snapshot(servers, options, newest->version + 1);
   const std::vector<Change> changes = changes_since(*newest, *snapshot);
   newest = snapshot;
   announced.clear();
+  compared.clear();
   publish(snapshot, changes);
   settle_waiting();
 }
 
-// /mcp: what is visible changed. /mcp/{server}: its server said so (case C41).
+bool lists_differ(const Endpoint& a, const Endpoint& b, mcp::ListKind kind) {
+  const auto differ = [&](mcp::ListKind one) {
+    const std::string& x = *a.list(one, mcp::kLatestModern);
+    const std::string& y = *b.list(one, mcp::kLatestModern);
+    return x != y && json::find(x, mcp::info(one).member) != json::find(y, mcp::info(one).member);
+  };
+  return differ(kind) ||
+         (kind == mcp::ListKind::resources && differ(mcp::ListKind::resource_templates));
+}
+
+// /mcp: what is visible changed. /mcp/{server}: its server said so (case C41), or it is another
+// one.
 std::vector<Change> Registry::Impl::changes_since(const Snapshot& before, const Snapshot& after) {
   std::vector<Change> changes;
   const auto old_endpoint = before.find("");
-  const auto new_endpoint = after.find("");
   if (!old_endpoint) return changes;  // the first snapshot: nobody saw another
-  const auto differs = [&](mcp::ListKind kind) {
-    return *old_endpoint->list(kind, mcp::kLatestModern) !=
-           *new_endpoint->list(kind, mcp::kLatestModern);
-  };
-  for (const mcp::ListKind kind :
-       {mcp::ListKind::tools, mcp::ListKind::prompts, mcp::ListKind::resources}) {
-    const bool templates =
-        kind == mcp::ListKind::resources && differs(mcp::ListKind::resource_templates);
-    if (differs(kind) || templates) changes.push_back({"", kind});
+  for (const mcp::ListKind kind : kTold) {
+    if (lists_differ(*old_endpoint, *after.find(""), kind)) changes.push_back({"", kind});
+  }
+  for (const std::string& name : compared) {
+    const auto was = before.find(name);
+    const auto is = after.find(name);
+    if (!was || !is) continue;
+    for (const mcp::ListKind kind : kTold) {
+      if (lists_differ(*was, *is, kind)) announced.emplace(name, kind);
+    }
   }
   for (const auto& [endpoint, kind] : announced)
     changes.push_back({endpoint, kind});

@@ -25,8 +25,10 @@ struct Change {
 class Registry {
  public:
   // `server_info` is the raw Implementation object of mcpx, for the _meta of modern lists.
-  Registry(runtime::Shard& home, std::vector<runtime::Shard*> shards, const config::Config& config,
-           std::string server_info, std::vector<upstream::Server*> servers);
+  // `servers` are those of `config`, in its order.
+  Registry(runtime::Shard& home, std::vector<runtime::Shard*> shards,
+           std::shared_ptr<const config::Config> config, std::string server_info,
+           std::vector<std::shared_ptr<upstream::Server>> servers);
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
@@ -36,6 +38,8 @@ class Registry {
 
   // The snapshot of the calling shard. Any shard.
   std::shared_ptr<const Snapshot> current() const;
+  // The configuration in force on the calling shard: there until its next suspension. Any shard.
+  const config::Config& config() const;
 
   // Completes when `endpoint` has something to list: its server(s) ready, or failed, or the
   // deadline came (case C13: a bounded wait during warm-up instead of an empty list). Any shard.
@@ -52,6 +56,15 @@ class Registry {
   // (/mcp: only when the visible list changed; /mcp/{server}: whenever the server said so).
   // Any shard, at start-up.
   void on_change(std::function<void(const Change&)> changed);
+
+  // Another configuration and its servers take the place of those there are, in one snapshot. Those
+  // that are new are started and have until `patience` to come up before anything is shown; one
+  // that takes longer shows what the server of its name had listed. Completes when every shard has
+  // the snapshot: from then on nobody sends anything to a server that is not in it, except for
+  // calls that are under way. Home shard; one at a time.
+  Task<void> replace(std::shared_ptr<const config::Config> config,
+                     std::vector<std::shared_ptr<upstream::Server>> servers, TimePoint patience);
+  void hurry();  // replace() waits for no server any more. Home shard
 
   struct Impl;
 

@@ -24,13 +24,14 @@ namespace mcpx::upstream {
 class Server;
 }
 namespace mcpx::config {
+struct Config;
 struct Server;
-}
+}  // namespace mcpx::config
 
 namespace mcpx::registry {
 
 struct Target {
-  upstream::Server* server = nullptr;
+  upstream::Server* server = nullptr;  // there as long as the endpoint it was found by
   std::string server_name;
   std::string original;   // the name or URI the server knows
   bool own_uris = false;  // the endpoint shows the server's URIs as they are
@@ -39,11 +40,12 @@ struct Target {
 // A whole list result body: `{"tools":[...]}` with what the revision asks for besides.
 using Rendered = std::shared_ptr<const std::string>;
 
+// Holds its servers: one that a reload took out is there until its last endpoint is let go.
 class Endpoint {
  public:
   std::string name;  // empty: the aggregating endpoint /mcp; else the server of /mcp/{name}
   upstream::Server* server = nullptr;  // of a pass-through endpoint; null on /mcp
-  const config::Server* config = nullptr;
+  std::shared_ptr<const config::Server> config;
   bool ready = false;  // pass-through: its server's lists were read once; aggregate: any server's
   std::string instructions;                              // decoded; may be empty
   std::string capabilities_legacy, capabilities_modern;  // raw objects, as advertised
@@ -74,10 +76,13 @@ class Endpoint {
   std::optional<Target> bare_;
   std::vector<ToolRow> tool_rows_;
   std::vector<upstream::Server*> sources_;
+  std::vector<std::shared_ptr<upstream::Server>> held_;  // what the pointers above point to
 };
 
 struct Snapshot {
   std::uint64_t version = 0;
+  std::shared_ptr<const config::Config> config;            // in force
+  std::vector<std::shared_ptr<upstream::Server>> servers;  // in the order of the configuration
   std::vector<std::string> collisions;  // what was renamed and why, for /v1/status
   std::map<std::string, std::shared_ptr<const Endpoint>, std::less<>> endpoints;  // "" is /mcp
 

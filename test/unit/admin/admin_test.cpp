@@ -19,8 +19,8 @@ class Desk {
       return store::Status{"/state/mcpx.db", store::State::memory, "no space, says hunter2"};
     };
     admin_ = std::make_unique<admin::Admin>(
-        house.config(), house.registry(), house.servers(),
-        std::make_shared<const Redactor>(std::vector<std::string>{"hunter2"}), std::move(facts));
+        house.registry(), std::make_shared<const Redactor>(std::vector<std::string>{"hunter2"}),
+        std::move(facts));
   }
 
   Task<std::unique_ptr<FakeExchange>> ask(std::string method, std::string target,

@@ -43,26 +43,25 @@ class House {
  public:
   explicit House(runtime::Shard& shard, std::size_t sessions = 16) : shard_(shard), tasks(shard) {
     forget_scripts();
-    config_.limits.sessions = sessions;
-    config_.ready_wait = Milliseconds(200);
+    config_->limits.sessions = sessions;
+    config_->ready_wait = Milliseconds(200);
     for (const char* name : {"alpha", "beta"}) {
       config::Server server;
       server.name = name;
-      config_.servers.push_back(server);
+      config_->servers.push_back(server);
     }
     config::Server off;
     off.name = "off";
     off.enabled = false;
-    config_.servers.push_back(off);
-    for (const auto& server : config_.servers) {
-      servers_.push_back(std::make_unique<upstream::Server>(shard, server, environment_));
-      pointers_.push_back(servers_.back().get());
-    }
-    registry_ =
-        std::make_unique<registry::Registry>(shard, std::vector<runtime::Shard*>{&shard}, config_,
-                                             R"({"name":"mcpx","version":"0"})", pointers_);
-    service_ = std::make_unique<downstream::Service>(config_, *registry_,
-                                                     std::vector<runtime::Shard*>{&shard});
+    config_->servers.push_back(off);
+    std::vector<std::shared_ptr<upstream::Server>> servers;
+    for (const auto& server : config_->servers)
+      servers.push_back(std::make_shared<upstream::Server>(shard, server, environment_));
+    registry_ = std::make_unique<registry::Registry>(shard, std::vector<runtime::Shard*>{&shard},
+                                                     config_, R"({"name":"mcpx","version":"0"})",
+                                                     std::move(servers));
+    service_ =
+        std::make_unique<downstream::Service>(*registry_, std::vector<runtime::Shard*>{&shard});
   }
 
   // Starts everything and waits until both servers' catalogues are served.
@@ -134,8 +133,7 @@ class House {
   runtime::Shard& shard() { return shard_; }
   registry::Registry& registry() { return *registry_; }
   downstream::Service& service() { return *service_; }
-  config::Config& config() { return config_; }
-  const std::vector<upstream::Server*>& servers() const { return pointers_; }
+  config::Config& config() { return *config_; }
 
  private:
   runtime::Shard& shard_;
@@ -145,10 +143,8 @@ class House {
   runtime::Mailbox<registry::Change> changes{256};
 
  private:
-  config::Config config_;
+  std::shared_ptr<config::Config> config_ = std::make_shared<config::Config>();
   upstream::Environment environment_;
-  std::vector<std::unique_ptr<upstream::Server>> servers_;
-  std::vector<upstream::Server*> pointers_;
   std::unique_ptr<registry::Registry> registry_;
   std::unique_ptr<downstream::Service> service_;
 };

@@ -21,7 +21,7 @@ class World {
   config::Server& add(const std::string& name, const std::vector<std::string>& tools,
                       const std::vector<std::string>& prompts = {},
                       const std::vector<std::string>& resources = {}) {
-    auto config = std::make_unique<config::Server>();
+    auto config = std::make_shared<config::Server>();
     config->name = name;
     auto catalogue = std::make_shared<upstream::Catalogue>();
     catalogue->facts.capabilities =
@@ -37,8 +37,9 @@ class World {
     fill(ListKind::prompts, prompts);
     fill(ListKind::resources, resources);
     ServerView view;
-    view.config = config.get();
-    view.server = reinterpret_cast<upstream::Server*>(views_.size() + 1);
+    view.config = config;
+    view.server = std::shared_ptr<upstream::Server>(
+        std::shared_ptr<void>(), reinterpret_cast<upstream::Server*>(views_.size() + 1));
     view.catalogue = catalogue;
     catalogues_.push_back(catalogue);
     views_.push_back(view);
@@ -55,7 +56,7 @@ class World {
   }
 
  private:
-  std::vector<std::unique_ptr<config::Server>> configs_;
+  std::vector<std::shared_ptr<config::Server>> configs_;
   std::vector<std::shared_ptr<upstream::Catalogue>> catalogues_;
   std::vector<ServerView> views_;
 };
