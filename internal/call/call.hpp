@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/padded_buffer.hpp"
 #include "base/result.hpp"
+#include "call/ask.hpp"
 #include "json/json.hpp"
 #include "mcp/method.hpp"
 #include "mcp/revision.hpp"
@@ -40,8 +41,10 @@ struct Caller {
   json::Raw progress_token;       // raw token, or empty
   std::string_view log_level;     // "warning", or empty for none
   std::shared_ptr<NotificationSink> sink;   // may be null: then nothing is relayed
+  std::shared_ptr<Asker> asker;             // null: it cannot be asked
+  mcp::Askable askable = 0;                 // what it may be asked; 0 without an asker
   runtime::CancelSource* cancel = nullptr;  // may be null
-  runtime::Shard* shard = nullptr;          // where sink and cancel live
+  runtime::Shard* shard = nullptr;          // where sink, asker and cancel live
   std::string_view request_id;              // for log lines
 };
 

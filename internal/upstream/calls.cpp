@@ -7,6 +7,7 @@
 
 #include "runtime/hop.hpp"
 #include "upstream/lifecycle.hpp"
+#include "upstream/questions.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -39,10 +40,10 @@ std::string original_tool(const call::Call& call) {
 }
 
 // Whose instance a caller gets where every session has its own. A modern caller has no session; all
-// of one principal share an instance.
-std::string owner_of(const call::Caller& caller) {
+// of one principal that can be asked the same share an instance.
+std::string owner_of(const call::Caller& caller, mcp::Askable askable) {
   if (!caller.session.empty()) return session_owner(caller.session);
-  return fmt::format("principal {}", caller.principal);
+  return fmt::format("principal {}/{}", askable, caller.principal);
 }
 
 }  // namespace
@@ -116,6 +117,9 @@ Task<Answered> Lifecycle::forward_here(const call::Call& call, const Terms& term
     if (!acquired) co_return Answered(acquired.error());
     link = *acquired;
   }
+  if (!link->serves(declared_for(config, call.caller.askable)) && config.instances_max > 1) {
+    co_return co_await forward_at_home(call, terms);
+  }
   const Forward forward{call,         terms.deadline,     terms.timeout,
                         terms.latest, call.caller.cancel, view().offers,
                         terms.told};
@@ -144,18 +148,37 @@ Task<Answered> Lifecycle::forward_at_home_body(const call::Call& call, const Ter
   runtime::CancelSource cancelled;
   tickets_.emplace(ticket, &cancelled);
   last_used_ = Clock::now();
+  const mcp::Askable askable = declared_for(config, call.caller.askable);
   Answered answered;
   if (config.scope == config::Scope::session) {
-    answered = co_await forward_over_member(call, terms, owner_of(call.caller), cancelled);
-  } else if (leases_ && first_calls_ > 0) {
-    answered = co_await forward_over_member(call, terms, std::string(), cancelled);
+    Members::Wanted own(owner_of(call.caller, askable), askable, false);
+    answered = co_await forward_over_member(call, terms, std::move(own), cancelled);
   } else {
-    answered = co_await forward_over_first(call, terms, cancelled);
+    answered = co_await forward_over_shared(call, terms, askable, cancelled);
   }
   tickets_.erase(ticket);
   last_used_ = Clock::now();
   if (config.idle_stop) event_.wake();
   co_return answered;
+}
+
+// The first instance serves whoever can be asked what it declared; beside it there is one for every
+// other set of abilities, or, with leases, one for every call. Where only one is allowed it serves
+// everybody, and can ask nobody what it did not declare.
+Task<Answered> Lifecycle::forward_over_shared(const call::Call& call, const Terms& terms,
+                                              mcp::Askable askable,
+                                              runtime::CancelSource& cancelled) {
+  bool first = askable == declared_for(config, 0) || config.instances_max < 2;
+  if (!first) {
+    LinkResult link = co_await acquire(terms.deadline, &cancelled);  // says which era it is
+    if (!link) co_return Answered(link.error());
+    first = (*link)->serves(askable);
+  }
+  if (first && (!leases_ || first_calls_ == 0)) {
+    co_return co_await forward_over_first(call, terms, cancelled);
+  }
+  Members::Wanted wanted(std::string(), askable, leases_);
+  co_return co_await forward_over_member(call, terms, std::move(wanted), cancelled);
 }
 
 Task<Answered> Lifecycle::forward_over_first(const call::Call& call, const Terms& terms,
@@ -177,11 +200,12 @@ Task<Answered> Lifecycle::forward_over_first(const call::Call& call, const Terms
 }
 
 Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Terms& terms,
-                                              std::string owner, runtime::CancelSource& cancelled) {
+                                              Members::Wanted wanted,
+                                              runtime::CancelSource& cancelled) {
   if (stopping_) co_return Answered(stopping_error());
   start();  // its lists are the first instance's
   Result<Members::Loan> loan =
-      co_await members_.borrow(std::move(owner), terms.deadline, &cancelled);
+      co_await members_.borrow(std::move(wanted), terms.deadline, &cancelled);
   if (!loan) co_return Answered(loan.error());
   const Forward forward{call,       terms.deadline, terms.timeout, terms.latest,
                         &cancelled, catalogue,      terms.told};

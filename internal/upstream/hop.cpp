@@ -28,10 +28,10 @@ std::string modern_meta_of(const call::Call& call, json::Raw meta, const HopCont
   splice.set(mcp::kMetaProtocolVersion, json::quoted(mcp::text(context.to)));
   // A modern caller says itself who it is; mcpx speaks for a legacy one.
   splice.set_default(mcp::kMetaClientInfo, std::string(context.client_info));
-  // A legacy caller cannot be asked yet, so nothing is declared on its behalf.
+  // Of a legacy caller only what it can be asked: the rest has changed its meaning since.
   const bool declares = modern_caller && !caller.client_capabilities.empty();
-  splice.set(mcp::kMetaClientCapabilities,
-             std::string(declares ? caller.client_capabilities : kEmptyObject));
+  splice.set(mcp::kMetaClientCapabilities, declares ? std::string(caller.client_capabilities)
+                                                    : mcp::client_capabilities(caller.askable));
   if (!modern_caller && !caller.log_level.empty()) {
     splice.set(mcp::kMetaLogLevel, json::quoted(caller.log_level));
   }
@@ -100,7 +100,8 @@ MetaEdit meta_edit(const call::Call& call, const HopContext& context) {
   }
   if (call.message->has_meta) return MetaEdit::unknown;
   if (!to_modern) return context.progress_token.empty() ? MetaEdit::none : MetaEdit::add;
-  const bool plain = !context.plain_meta.empty() && call.caller.log_level.empty();
+  const bool plain =
+      !context.plain_meta.empty() && call.caller.log_level.empty() && call.caller.askable == 0;
   return plain ? MetaEdit::add : MetaEdit::unknown;
 }
 

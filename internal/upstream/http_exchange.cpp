@@ -261,7 +261,7 @@ void HttpLink::take_message(rpc::Message message, Post& post) {
     case rpc::Kind::request:
       // A modern server has no requests, and takes no responses (2026-07-28
       // basic/transports/streamable-http, "Receiving Messages").
-      if (is_legacy()) answer_request(message);
+      if (is_legacy() && !ask(message, post)) answer_request(message);
       return;
   }
 }
@@ -283,6 +283,8 @@ void HttpLink::relay(const rpc::Message& message, Post& post) {
     }
   } else if (message.method == "notifications/message") {
     if (post.relay) post.relay->log(message.params);
+  } else if (message.method == "notifications/cancelled") {
+    withdraw_question(message);
   } else {
     lists_changed(message.method);
   }
@@ -293,6 +295,10 @@ void HttpLink::relay(const rpc::Message& message, Post& post) {
 void HttpLink::answer_request(const rpc::Message& message) {
   std::string body;
   append_answer(body, message, context_.config.roots);
+  refuse_request(std::move(body), message.method);
+}
+
+void HttpLink::refuse_request(std::string body, std::string_view method) {
   Local& here = local();
   if (here.answers >= kAnswersAtMost || here.answer_bytes + body.size() > kAnswerBytes) {
     if (std::exchange(here.warned_unanswered, true)) return;
@@ -304,7 +310,7 @@ void HttpLink::answer_request(const rpc::Message& message) {
   const std::size_t bytes = body.size();
   ++here.answers;
   here.answer_bytes += bytes;
-  if (spawn("answer", send_answer(std::move(body), message.method))) return;
+  if (spawn("answer", send_answer(std::move(body), std::string(method)))) return;
   --here.answers;
   here.answer_bytes -= bytes;
 }

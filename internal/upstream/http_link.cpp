@@ -227,6 +227,7 @@ Task<Reply> HttpLink::forward_here(const Forward& forward) {
   if (!is_legacy()) post.mirrored = Mirrored(call, forward.offers.get());
   post.envelope = rpc::request_envelope(post.id, call.method_name);
   Reply reply = co_await carry(post);
+  end_questions(post);
   const bool given_up = !reply && reply.error().code == "request.cancelled";
   given_up ? relay.close() : relay.finish();
   if (reply && !is_legacy() && refuses_version(*reply)) co_return version_refused();

@@ -5,9 +5,9 @@
 // knows the session makes the link lost: the Server opens another and repeats the call once.
 //
 // http_exchange.cpp has one POST and its reply, http_stream.cpp what arrives without being asked
-// for and the resumption of broken streams, http_sse.cpp the transport of 2024-11-05, http_reply
-// what statuses and bodies mean.
-// Thread: ask(), notify() home shard; request(), forward() any shard.
+// for and the resumption of broken streams, http_asking.cpp the server's questions, http_sse.cpp
+// the transport of 2024-11-05, http_reply what statuses and bodies mean. Thread: ask(), notify()
+// home shard; request(), forward() any shard.
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 #include "http/client.hpp"
 #include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
+#include "upstream/asking.hpp"
 #include "upstream/link.hpp"
 #include "upstream/listen.hpp"
 #include "upstream/relay.hpp"
@@ -59,6 +60,7 @@ class HttpLink final : public Link {
     std::unique_ptr<runtime::TaskGroup> tasks;  // answers and notices nobody waits for
     rpc::Number requests = 0;
     Post* first = nullptr;                      // those in flight, a list through them
+    std::unique_ptr<Asking> asking;             // made by the first question
     std::size_t answers = 0, answer_bytes = 0;  // to the server, on their way
     bool warned_junk = false, warned_unanswered = false, warned_dropped = false;
     bool closed = false;
@@ -78,6 +80,7 @@ class HttpLink final : public Link {
   void hear_subscribed(const rpc::Message& message, Post& post);
   void relay(const rpc::Message& message, Post& post);
   void answer_request(const rpc::Message& message);
+  void refuse_request(std::string body, std::string_view method);
   Task<void> send_answer(std::string body, std::string method);
   void junk(std::string_view what);
   void cancel_on_wire(const Post& post, std::string_view reason);
@@ -114,6 +117,16 @@ class HttpLink final : public Link {
   Task<void> post_to_endpoint(std::string body, std::string method, rpc::Number number,
                               TimePoint deadline);
   Task<Reply> forward_to_home(const Forward& forward);
+
+  // --- http_asking.cpp
+  Asking& asking();
+  bool ask(const rpc::Message& message, Post& post);
+  void ask_somebody(rpc::Message message);
+  bool ask_any_here(const rpc::Message& message);
+  void hold(rpc::Number call, bool waits);
+  void expire(Post& post);
+  void end_questions(const Post& post);
+  void withdraw_question(const rpc::Message& message);
 
   // --- http_link.cpp
   Task<Reply> forward_here(const Forward& forward);

@@ -31,9 +31,10 @@ struct HttpLink::Post {
   std::string body;
   TimePoint deadline = kNever;
   runtime::CancelSource* cancel = nullptr;
-  Relay* relay = nullptr;  // of a call: what the server says of it meanwhile
-  bool resumable = false;  // a legacy request: GET brings what its stream did not
-  bool listens = false;    // it is the Listener's
+  Relay* relay = nullptr;                    // of a call: what the server says of it meanwhile
+  bool resumable = false;                    // a legacy request: GET brings what its stream did not
+  bool listens = false;                      // it is the Listener's
+  std::optional<runtime::Watchdog> overdue;  // once its deadline was held and went on
 
   // What has become of it.
   unsigned status = 0;

@@ -187,10 +187,11 @@ Task<bool> HttpLink::hear(http::Response& response) {
 void HttpLink::take_unasked(rpc::Message message) {
   switch (message.kind) {
     case rpc::Kind::request:
-      if (belongs_to_a_call(message.method, context_.config.roots)) context_.events.asked();
-      return answer_request(message);
+      if (!belongs_to_a_call(message.method, context_.config.roots)) return answer_request(message);
+      return ask_somebody(std::move(message));
     case rpc::Kind::notification: {
       if (message.method == "notifications/message") return deliver_log(std::move(message));
+      if (message.method == "notifications/cancelled") return withdraw_question(message);
       if (message.method != "notifications/progress") return lists_changed(message.method);
       const auto token = json::find(message.params, "progressToken");
       const auto number = token ? rpc::id_number(*token) : std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "log/log.hpp"
 #include "upstream/backoff.hpp"
+#include "upstream/questions.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -107,7 +108,8 @@ Task<void> Lifecycle::attempt() {
   LinkEvents mine = events();
   mine.lost = [this](const Error& error) { lost(error); };
   mine.covered = [this] { freshen(); };
-  LinkResult opened = co_await opener_.open(std::move(mine));
+  const Opener::Purpose purpose(declared_for(config, 0));  // nobody's
+  LinkResult opened = co_await opener_.open(std::move(mine), purpose);
   if (!opened) {
     start_failed_ = true;
     last_stderr_ = opener_.stderr_of_failure();

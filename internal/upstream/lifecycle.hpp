@@ -123,8 +123,10 @@ class Lifecycle {
                                       std::uint64_t ticket);
   Task<Answered> forward_over_first(const call::Call& call, const Terms& terms,
                                     runtime::CancelSource& cancelled);
-  Task<Answered> forward_over_member(const call::Call& call, const Terms& terms, std::string owner,
-                                     runtime::CancelSource& cancelled);
+  Task<Answered> forward_over_shared(const call::Call& call, const Terms& terms,
+                                     mcp::Askable askable, runtime::CancelSource& cancelled);
+  Task<Answered> forward_over_member(const call::Call& call, const Terms& terms,
+                                     Members::Wanted wanted, runtime::CancelSource& cancelled);
   Task<Answered> forward_here(const call::Call& call, const Terms& terms);
   bool worth_repeating(const call::Call& call, const Error& error) const;
   void judge(Breaker::Verdict verdict, const Reply& reply);

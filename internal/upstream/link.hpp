@@ -18,6 +18,7 @@
 #include "base/result.hpp"
 #include "call/call.hpp"
 #include "config/config.hpp"
+#include "mcp/asking.hpp"
 #include "mcp/probe.hpp"
 #include "net/tls.hpp"
 #include "rpc/message.hpp"
@@ -40,7 +41,7 @@ struct LinkEvents {
   // As it was announced: resources stand for their templates too, which have no announcement.
   std::function<void(mcp::ListKind)> list_changed;
   std::function<void(const Error&)> lost;  // once; every pending request was answered before
-  // The server asked something on behalf of a call, and a shared stdio session cannot say which.
+  // The server asked something while it had calls, and a shared stdio session cannot say for which.
   std::function<void()> asked;
   std::function<void(const std::string&)> remark;  // worth a line in the server's status
   std::function<void()> covered;  // Link::covers() says something else now; may be empty
@@ -86,6 +87,13 @@ class Link {
   // Tells the link what the handshake found, before the first forward().
   virtual void established(const mcp::ServerFacts& facts) = 0;
   virtual const mcp::ServerFacts& facts() const = 0;
+  // Whether a caller that may be asked this can be served: a legacy session declares once and for
+  // all what may be asked of its client, a modern server is told with every request.
+  bool serves(mcp::Askable askable) const {
+    return declared_ == askable || facts().era() == mcp::Era::modern;
+  }
+  void declare(mcp::Askable askable) { declared_ = askable; }  // before the handshake
+  mcp::Askable declared() const { return declared_; }
   virtual std::string_view client_info() const = 0;  // raw Implementation object of mcpx
   virtual bool alive() const = 0;
   // True while the server has agreed to announce changes of that list. Home shard.
@@ -99,6 +107,9 @@ class Link {
 
  protected:
   Link() = default;
+
+ private:
+  mcp::Askable declared_ = 0;
 };
 
 // What a link is made of, besides its configuration.
@@ -108,6 +119,8 @@ struct LinkContext {
   const Environment& environment;
   LinkEvents events;
   std::shared_ptr<const net::TlsContext> tls = nullptr;  // for https
+  // All its calls are of one client, so whatever the server asks is for that one.
+  bool one_caller = false;
 };
 
 // Starts the process; the handshake is up to the caller.

@@ -23,7 +23,7 @@ Members::Members(runtime::Shard& home, const config::Server& config, Opener& ope
       idle_alarm_(home, [this] { prune(); }),
       tasks_(home) {}
 
-Task<Result<Members::Loan>> Members::borrow(std::string owner, TimePoint deadline,
+Task<Result<Members::Loan>> Members::borrow(Wanted wanted, TimePoint deadline,
                                             runtime::CancelSource* cancel) {
   MemberPtr mine;  // the one this call waits for
   while (true) {
@@ -35,8 +35,8 @@ Task<Result<Members::Loan>> Members::borrow(std::string owner, TimePoint deadlin
     if (mine && mine->link) co_return Loan(*this, std::move(mine));
     if (!mine) {
       end_dead();
-      mine = find(owner);
-      if (!mine && make_room()) mine = add(owner);
+      mine = find(wanted);
+      if (!mine && make_room()) mine = add(wanted);
       if (mine) {
         ++mine->calls;
         continue;
@@ -49,13 +49,19 @@ Task<Result<Members::Loan>> Members::borrow(std::string owner, TimePoint deadlin
   }
 }
 
-// An instance that is there, or about to be: the session's, or one that nobody uses.
-Members::MemberPtr Members::find(const std::string& owner) const {
+// An instance that is there, or about to be, and may serve one more call.
+Members::MemberPtr Members::find(const Wanted& wanted) const {
   const auto found = std::find_if(members_.begin(), members_.end(), [&](const MemberPtr& member) {
-    if (member->ending || member->failed || member->owner != owner) return false;
-    return !owner.empty() || (member->calls == 0 && member->link);
+    if (member->ending || member->failed || member->owner != wanted.owner) return false;
+    if (!wanted.owner.empty()) return true;
+    if (member->askable != wanted.askable) return false;
+    return !wanted.alone || (member->calls == 0 && member->link);
   });
   return found == members_.end() ? nullptr : *found;
+}
+
+Members::MemberPtr Members::owned_by(const std::string& owner) const {
+  return owner.empty() ? nullptr : find(Wanted(owner, 0, false));
 }
 
 // A server over HTTP that forgot its session says so only to a call.
@@ -85,9 +91,8 @@ bool Members::make_room() {
   return false;  // room is there once it has ended
 }
 
-Members::MemberPtr Members::add(const std::string& owner) {
-  auto member = std::make_shared<Member>();
-  member->owner = owner;
+Members::MemberPtr Members::add(const Wanted& wanted) {
+  auto member = std::make_shared<Member>(wanted.owner, wanted.askable);
   member->last_used = Clock::now();
   members_.push_back(member);
   tasks_.spawn("open instance", open(member));
@@ -98,7 +103,8 @@ Task<void> Members::open(MemberPtr member) {
   LinkEvents events = events_;
   std::weak_ptr<Member> weak = member;
   events.lost = [this, weak](const Error&) { lost(weak); };
-  LinkResult opened = co_await opener_.open(std::move(events));
+  const Opener::Purpose purpose(member->askable, !member->owner.empty());
+  LinkResult opened = co_await opener_.open(std::move(events), purpose);
   if (opened) {
     member->link = *opened;
     member->last_used = Clock::now();
@@ -140,7 +146,7 @@ void Members::give_back(Member& member) {
 }
 
 void Members::end_owner(const std::string& owner) {
-  const MemberPtr member = owner.empty() ? nullptr : find(owner);
+  const MemberPtr member = owned_by(owner);
   if (!member) return;
   member->ending = true;
   if (member->link) tasks_.spawn("end instance", end(member));  // else open() ends it

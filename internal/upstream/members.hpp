@@ -1,5 +1,6 @@
-// Members: the instances of one server besides its first: one per session (`scope: session`), or
-// one per concurrent call, for a stdio server that asks questions and cannot say for which call
+// Members: the instances of one server besides its first: one per session (`scope: session`); one
+// for all calls whose callers can be asked the same, which a legacy session declares once (pools);
+// or one per concurrent call, for a stdio server that asks questions and cannot say for which call
 // (leases).
 //
 // The first instance reads the lists and belongs to the Lifecycle; these serve calls alone.
@@ -23,7 +24,10 @@ namespace mcpx::upstream {
 class Members {
  private:
   struct Member {
+    Member(std::string owner_in, mcp::Askable askable_in)
+        : owner(std::move(owner_in)), askable(askable_in) {}
     std::string owner;           // the session it belongs to; empty: to whoever calls
+    mcp::Askable askable;        // what may be asked through it
     std::shared_ptr<Link> link;  // null until it is open
     std::size_t calls = 0;       // that hold it, or wait for it to open
     TimePoint last_used{};
@@ -58,9 +62,15 @@ class Members {
   // `events` are those of a link, without `lost`, which Members handles itself.
   Members(runtime::Shard& home, const config::Server& config, Opener& opener, LinkEvents events);
 
-  // The session's own instance, which its calls share; or, without an owner, one for this call
-  // alone. Errors: those of a start; upstream.pool_full; request.cancelled.
-  Task<Result<Loan>> borrow(std::string owner, TimePoint deadline, runtime::CancelSource* cancel);
+  struct Wanted {
+    Wanted(std::string owner_in, mcp::Askable askable_in, bool alone_in)
+        : owner(std::move(owner_in)), askable(askable_in), alone(alone_in) {}
+    std::string owner;     // the session whose instance it is; empty: of nobody's
+    mcp::Askable askable;  // what may be asked through it
+    bool alone;            // without an owner: for this call alone
+  };
+  // Errors: those of a start; upstream.pool_full; request.cancelled.
+  Task<Result<Loan>> borrow(Wanted wanted, TimePoint deadline, runtime::CancelSource* cancel);
   void end_owner(const std::string& owner);  // the session is over
 
   std::size_t size() const { return members_.size(); }
@@ -69,9 +79,10 @@ class Members {
   Task<void> stop();
 
  private:
-  MemberPtr find(const std::string& owner) const;
+  MemberPtr find(const Wanted& wanted) const;
+  MemberPtr owned_by(const std::string& owner) const;
   void end_dead();
-  MemberPtr add(const std::string& owner);
+  MemberPtr add(const Wanted& wanted);
   bool make_room();
   Task<void> open(MemberPtr member);
   Task<void> end(MemberPtr member);

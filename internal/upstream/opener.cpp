@@ -41,7 +41,7 @@ Error stopping_error() {
 Opener::Opener(runtime::Shard& home, const config::Server& config, const Environment& environment)
     : home_(home), config_(config), environment_(environment) {}
 
-Task<LinkResult> Opener::open(LinkEvents events) {
+Task<LinkResult> Opener::open(LinkEvents events, Purpose purpose) {
   StartGate::Turn turn;
   if (environment_.starts && !config_.is_http()) {
     turn = co_await environment_.starts->enter();
@@ -51,10 +51,10 @@ Task<LinkResult> Opener::open(LinkEvents events) {
   const TimePoint deadline = Clock::now() + config_.start_timeout;
   const bool probes =
       !config_.is_http() && !era_ && config_.protocol == config::Protocol::automatic;
-  LinkResult opened = co_await open_once(events, era_, deadline);
+  LinkResult opened = co_await open_once(events, purpose, era_, deadline);
   // Some legacy servers exit on a request before `initialize`: once more, without the probe.
   if (!opened && probes && opened.error().code == "upstream.exited" && !stopping_) {
-    opened = co_await open_once(std::move(events), mcp::Era::legacy, deadline);
+    opened = co_await open_once(std::move(events), purpose, mcp::Era::legacy, deadline);
   }
   if (opened) {
     const mcp::ServerFacts& facts = (*opened)->facts();
@@ -73,10 +73,11 @@ void Opener::learn(std::optional<mcp::Revision> revision) {
   if (on_era_) on_era_(revision);
 }
 
-Task<LinkResult> Opener::open_once(LinkEvents events, std::optional<mcp::Era> known_era,
-                                   TimePoint deadline) {
+Task<LinkResult> Opener::open_once(LinkEvents events, Purpose purpose,
+                                   std::optional<mcp::Era> known_era, TimePoint deadline) {
   if (stopping_) co_return stopping_error();
   LinkContext context{home_, config_, environment_, std::move(events)};
+  context.one_caller = purpose.one_caller;
   LinkResult opened = stopping_error();
   if (config_.is_http()) {
     opened = open_http(std::move(context));
@@ -85,6 +86,7 @@ Task<LinkResult> Opener::open_once(LinkEvents events, std::optional<mcp::Era> kn
   }
   if (!opened) co_return redacted_error(environment_, opened.error());
   std::shared_ptr<Link> link = *opened;
+  link->declare(purpose.askable);
   opening_.push_back(link);
   if (stopping_) link->hurry();  // stop() came while the process was being started
 
@@ -92,7 +94,7 @@ Task<LinkResult> Opener::open_once(LinkEvents events, std::optional<mcp::Era> kn
   options.protocol = protocol_of(config_.protocol);
   options.known_era = known_era;
   options.client_info = environment_.client_info;
-  options.client_capabilities = declared_capabilities(config_.roots);
+  options.client_capabilities = mcp::client_capabilities(purpose.askable);
   Result<mcp::ServerFacts> facts =
       co_await shake_hands(*link, std::move(options), config_.probe_timeout, deadline);
   std::erase(opening_, link);

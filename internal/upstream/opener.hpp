@@ -24,8 +24,16 @@ class Opener {
  public:
   Opener(runtime::Shard& home, const config::Server& config, const Environment& environment);
 
+  // What a link is opened for: what may be asked through it, and whether all its calls will be of
+  // one client.
+  struct Purpose {
+    explicit Purpose(mcp::Askable askable_in, bool one_caller_in = false)
+        : askable(askable_in), one_caller(one_caller_in) {}
+    mcp::Askable askable;
+    bool one_caller;
+  };
   // An open link with its handshake done; at most start_timeout after its turn came.
-  Task<LinkResult> open(LinkEvents events);
+  Task<LinkResult> open(LinkEvents events, Purpose purpose);
   // Makes what is being opened fail now, and everything after it.
   void stop();
 
@@ -37,7 +45,7 @@ class Opener {
   const std::vector<std::string>& stderr_of_failure() const { return stderr_; }
 
  private:
-  Task<LinkResult> open_once(LinkEvents events, std::optional<mcp::Era> known_era,
+  Task<LinkResult> open_once(LinkEvents events, Purpose purpose, std::optional<mcp::Era> known_era,
                              TimePoint deadline);
   Result<std::shared_ptr<Link>> open_http(LinkContext context);
   Task<Error> close_failed(std::shared_ptr<Link> link, Error error);

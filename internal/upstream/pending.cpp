@@ -65,11 +65,27 @@ Relay* Pending::relay_of(rpc::Number id) const {
 }
 
 Relay* Pending::only_relay() const {
-  if (calls_ != 1) return nullptr;
+  return relay_of(only_call());
+}
+
+rpc::Number Pending::only_call() const {
+  return calls_ == 1 ? oldest_call() : 0;
+}
+
+rpc::Number Pending::oldest_call() const {
+  rpc::Number oldest = 0;
   for (const auto& [id, entry] : entries_) {
-    if (entry->relay) return entry->relay;
+    if (entry->relay && (oldest == 0 || id < oldest)) oldest = id;
   }
-  return nullptr;
+  return oldest;
+}
+
+void Pending::follow_relay(rpc::Number id) {
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || !found->second->relay) return;
+  Entry& entry = *found->second;
+  entry.deadline = entry.relay->deadline();
+  if (entry.deadline < watchdog_.deadline()) watchdog_.set(entry.deadline);
 }
 
 void Pending::sweep() {

@@ -40,12 +40,17 @@ class Pending {
   void answer_all(const Error& error);
   // Gives a request at least until then.
   void extend(rpc::Number id, TimePoint until);
+  // Takes over what its relay says, earlier or later, after that was held or went on.
+  void follow_relay(rpc::Number id);
   // An id for a request whose answer nobody waits for.
   rpc::Number unawaited_id() { return ++last_id_; }
   Relay* relay_of(rpc::Number id) const;
   // That of the only call in flight, or null when there is none or several: whom a message without
   // an address may be for. Never a guess.
   Relay* only_relay() const;
+  rpc::Number only_call() const;    // the id that goes with it; 0: none
+  rpc::Number oldest_call() const;  // 0: none
+  std::size_t calls() const { return calls_; }
   std::size_t size() const { return entries_.size(); }
 
  private:

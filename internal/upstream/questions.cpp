@@ -24,13 +24,40 @@ std::string roots_result(const std::vector<config::Root>& roots) {
 
 }  // namespace
 
-std::string declared_capabilities(const std::vector<config::Root>& roots) {
-  return roots.empty() ? "{}" : R"({"roots":{}})";
+mcp::Askable declared_for(const config::Server& config, mcp::Askable caller) {
+  mcp::Askable askable = caller;
+  if (!config.roots.empty()) {
+    askable = static_cast<mcp::Askable>((askable & ~mcp::kAskRootsChanges) | mcp::kAskRoots);
+  } else if (config.scope == config::Scope::shared) {
+    askable = static_cast<mcp::Askable>(askable & ~mcp::kAskRootsChanges);
+  }
+  return askable;
 }
 
 bool belongs_to_a_call(std::string_view method, const std::vector<config::Root>& roots) {
   if (method == "roots/list") return roots.empty();
   return method == "elicitation/create" || method == "sampling/createMessage";
+}
+
+bool was_declared(const rpc::Message& request, mcp::Askable declared) {
+  const auto kind = mcp::question_kind(request.method, request.params);
+  if (!kind) return false;
+  const mcp::Askable needed = mcp::needed_for(*kind, request.params);
+  return (declared & needed) == needed;
+}
+
+std::string unattributed_answer(const rpc::Message& request, std::size_t calls) {
+  const auto kind = mcp::question_kind(request.method, request.params);
+  const std::string why = calls == 0 ? "no call is in progress that it could be asked for"
+                                     : "it cannot be told which of the calls in progress asks";
+  std::string out;
+  const mcp::NoAnswer none = mcp::no_answer(kind.value_or(mcp::QuestionKind::roots), why);
+  if (none.error.empty()) {
+    rpc::append_result(out, request.id, none.result);
+  } else {
+    rpc::append_error(out, request.id, none.error);
+  }
+  return out;
 }
 
 void append_answer(std::string& out, const rpc::Message& request,

@@ -1,8 +1,8 @@
 // Questions: what a server asks of mcpx as its client, and what mcpx declares that it may ask.
 //
-// The one place where both links get their answers from. Ping and, where roots are configured,
-// roots/list are answered here; every other question is refused at once, so that a server never
-// waits for nobody. Pure. Thread: any.
+// Ping and, where roots are configured, roots/list are answered here, for both links. What belongs
+// to a call is passed on to its caller (Asking); everything else is refused at once, so that a
+// server never waits for nobody. Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -10,18 +10,25 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "mcp/asking.hpp"
 #include "rpc/message.hpp"
 
 namespace mcpx::upstream {
 
-// The raw ClientCapabilities object that mcpx declares to a server with these roots.
-std::string declared_capabilities(const std::vector<config::Root>& roots);
+// What a legacy server may ask on behalf of a caller with these abilities: roots of the
+// configuration stand before the caller's own; that those change is said only in a session of its
+// own (`scope: session`).
+mcp::Askable declared_for(const config::Server& config, mcp::Askable caller);
 
 // True for what is asked on behalf of a call: elicitation, sampling, roots nobody configured. Such
 // a question belongs to one caller, which a shared stdio session cannot name (leases).
 bool belongs_to_a_call(std::string_view method, const std::vector<config::Root>& roots);
 
-// The JSON-RPC response to a server's request.
+// True for a question that a client with these abilities may be asked.
+bool was_declared(const rpc::Message& request, mcp::Askable declared);
+// The JSON-RPC response to a question whose caller is not known.
+std::string unattributed_answer(const rpc::Message& request, std::size_t calls);
+// The JSON-RPC response to any other request of a server.
 void append_answer(std::string& out, const rpc::Message& request,
                    const std::vector<config::Root>& roots);
 

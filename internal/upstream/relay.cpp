@@ -77,6 +77,14 @@ bool Relay::progress(json::Raw params, TimePoint now) {
   return true;
 }
 
+void Relay::go_on(TimePoint now) {
+  if (!held_since_) return;
+  const Clock::duration asked = now - *held_since_;
+  held_since_.reset();
+  if (deadline_ != kNever) deadline_ += asked;
+  if (latest_ != kNever) latest_ += asked;
+}
+
 void Relay::log(json::Raw params) {
   if (open_ && wants_log(call_.caller, params)) deliver(log_message_for(params));
 }

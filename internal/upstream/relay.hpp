@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,7 +38,11 @@ class Relay {
   // The params of a notifications/message for this call.
   void log(json::Raw params);
 
-  TimePoint deadline() const { return deadline_; }
+  // While its caller is asked something the call's time stands still.
+  void hold(TimePoint now) { held_since_ = now; }
+  void go_on(TimePoint now);
+
+  TimePoint deadline() const { return held_since_ ? kNever : deadline_; }
   const call::Call& call() const { return call_; }
 
   void finish();  // the answer is there: what was held back first, then nothing more
@@ -51,6 +56,7 @@ class Relay {
   TimePoint deadline_;
   Milliseconds timeout_;
   TimePoint latest_;
+  std::optional<TimePoint> held_since_;
   TimePoint full_at_{};  // when the allowance for a burst is whole again
   std::string last_;     // the number of the last progress; empty: none yet
   std::string* told_;    // of an earlier attempt at the call too; may be null

@@ -61,6 +61,11 @@ StdioLink::StdioLink(LinkContext context, std::unique_ptr<process::Child> child)
       record_(context_.environment.store, context_.config.name, *child_),
       framer_(context_.environment.limits.message_bytes),
       pending_(context_.home, context_.config.name, [this](rpc::Number id) { timed_out(id); }),
+      asking_(context_.config.name,
+              {[this](std::string line, std::string_view) { queue(std::move(line)); },
+               [this](std::string line, std::string_view) { send_answer(std::move(line)); },
+               [this](Task<void> task) { return tasks_.spawn("question", std::move(task)); },
+               [this](rpc::Number call, bool waits) { hold(call, waits); }}),
       listener_(context_.home, context_.events,
                 [this](std::string params) { return hold_listen(std::move(params)); }),
       tasks_(context_.home) {}
@@ -76,7 +81,8 @@ void StdioLink::begin() {
 bool StdioLink::queue(std::string line) {
   if (lost_ || hurried_) return false;
   // What waits here belongs to requests that were admitted, each bounded by the body limit, or
-  // answers the server (kAnswerBytes); a child that reads nothing is found by the write deadline.
+  // answers the server (kAnswerBytes, Asking::kAtMost); a child that reads nothing is found by the
+  // write deadline.
   outgoing_ += line;
   outgoing_ += '\n';
   writable_.wake();
@@ -154,7 +160,9 @@ Task<Reply> StdioLink::forward(const Forward& forward) {
       pending_.answer(id, Error("request.cancelled", "the caller cancelled the request"));
     });
   }
-  co_return co_await pending_.wait(id);
+  Reply reply = co_await pending_.wait(id);
+  asking_.end_call(id);
+  co_return reply;
 }
 
 // A legacy server logs by the level of its session. Its answer is not waited for: the lines of a
@@ -278,13 +286,14 @@ void StdioLink::take_message(rpc::Message message) {
     case rpc::Kind::notification:
       return take_notification(message);
     case rpc::Kind::request:
-      return answer_request(message);
+      return take_request(message);
   }
 }
 
 void StdioLink::take_notification(const rpc::Message& message) {
   if (message.method == "notifications/progress") return relay_progress(message);
   if (message.method == "notifications/message") return relay_log(message);
+  if (message.method == "notifications/cancelled") withdraw_question(message);
   if (facts_.era() == mcp::Era::modern) return take_subscribed(message);
   if (const auto kind = announced_list(message.method)) context_.events.list_changed(*kind);
 }
@@ -313,11 +322,24 @@ void StdioLink::relay_log(const rpc::Message& message) {
   if (Relay* relay = pending_.only_relay()) relay->log(message.params);
 }
 
-void StdioLink::answer_request(const rpc::Message& message) {
+// A question is for the call it can only belong to: the only one there is, or, where all calls are
+// of one client, any of them. Never a guess (case C54).
+void StdioLink::take_request(const rpc::Message& message) {
   const auto& roots = context_.config.roots;
-  if (belongs_to_a_call(message.method, roots)) context_.events.asked();
+  if (belongs_to_a_call(message.method, roots) && facts_.era() == mcp::Era::legacy) {
+    if (pending_.calls() > 0) context_.events.asked();
+    const rpc::Number call = context_.one_caller ? pending_.oldest_call() : pending_.only_call();
+    if (call != 0 && asking_.take(message, call, pending_.relay_of(call)->call())) return;
+    if (call == 0 && was_declared(message, declared())) {
+      return send_answer(unattributed_answer(message, pending_.calls()));
+    }
+  }
   std::string line;
   append_answer(line, message, roots);
+  send_answer(std::move(line));
+}
+
+void StdioLink::send_answer(std::string line) {
   if (answers_waiting_ + line.size() > kAnswerBytes) {
     if (std::exchange(warned_unanswered_, true)) return;
     return log::warning(
@@ -327,6 +349,18 @@ void StdioLink::answer_request(const rpc::Message& message) {
   }
   answers_waiting_ += line.size();
   queue(std::move(line));
+}
+
+void StdioLink::hold(rpc::Number call, bool waits) {
+  Relay* relay = pending_.relay_of(call);
+  if (!relay) return;
+  waits ? relay->hold(Clock::now()) : relay->go_on(Clock::now());
+  pending_.follow_relay(call);
+}
+
+void StdioLink::withdraw_question(const rpc::Message& message) {
+  const auto id = json::find(message.params, "requestId");
+  if (id) asking_.withdraw(*id, "the server asks no more");
 }
 
 // --- Life

@@ -16,6 +16,7 @@
 #include "runtime/one_shot.hpp"
 #include "runtime/task_group.hpp"
 #include "runtime/waiter.hpp"
+#include "upstream/asking.hpp"
 #include "upstream/child_record.hpp"
 #include "upstream/link.hpp"
 #include "upstream/listen.hpp"
@@ -54,11 +55,14 @@ class StdioLink final : public Link {
   void take_message(rpc::Message message);
   void take_notification(const rpc::Message& message);
   void take_subscribed(const rpc::Message& message);
-  void answer_request(const rpc::Message& message);
+  void take_request(const rpc::Message& message);
+  void send_answer(std::string line);
   void ask_level(std::string_view level);
   void give_up(rpc::Number id, std::string_view reason);
   void relay_progress(const rpc::Message& message);
   void relay_log(const rpc::Message& message);
+  void withdraw_question(const rpc::Message& message);
+  void hold(rpc::Number call, bool waits);
   bool queue(std::string line);
   void junk(std::string_view what);
 
@@ -67,6 +71,7 @@ class StdioLink final : public Link {
   ChildRecord record_;
   rpc::LineFramer framer_;
   Pending pending_;
+  Asking asking_;
   Listener listener_;  // of a modern server
   mcp::ServerFacts facts_;
   std::string plain_meta_;  // of a caller that has no _meta and declares nothing
