@@ -8,9 +8,7 @@ target_compile_options(mcpx_options INTERFACE
 # One definition of Asio for all translation units (One Definition Rule), compiled once in `runtime`.
 target_compile_definitions(mcpx_options INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_COROUTINE
-  # Frames of nested coroutines kept for the next call; with the default of 2 most are malloc'ed.
-  BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=16
-  # The larger frames come from operator new, whose alignment is enough; memalign has no fast path.
+  # Operations come from operator new, whose alignment is enough; memalign has no fast path.
   BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC BOOST_ASIO_DISABLE_BOOST_ALIGN
   MCPX_VERSION="${PROJECT_VERSION}")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -114,7 +114,7 @@ class App {
     runtime::Shard& main = *shards_.front();
     for (std::size_t i = 1; i < shards_.size(); ++i)
       shards_[i]->start();
-    main.post([this, &main] { runtime::detail::start(main, live()); });
+    main.post([this, &main] { runtime::start(main, live()); });
     main.run();
     for (const auto& shard : shards_)
       shard->join();

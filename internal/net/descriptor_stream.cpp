@@ -12,9 +12,7 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
@@ -24,6 +22,7 @@
 #include "base/check.hpp"
 #include "net/address.hpp"
 #include "net/endpoint.hpp"
+#include "runtime/operation.hpp"
 #include "runtime/timer.hpp"
 
 namespace mcpx::net {
@@ -204,9 +203,9 @@ class DescriptorStream final : public ByteStream {
 Task<Result<std::size_t>> DescriptorStream::read_some(std::span<char> into) {
   MCPX_CHECK(!into.empty());
   while (!closed_ && !read_.expired) {
-    auto operation = descriptor_.async_read_some(asio::buffer(into.data(), into.size()),
-                                                 asio::as_tuple(asio::deferred));
-    auto [failure, bytes] = co_await std::move(operation);
+    auto reading = runtime::operation(
+        descriptor_.async_read_some(asio::buffer(into.data(), into.size()), asio::deferred));
+    auto [failure, bytes] = co_await std::move(reading);
     if (!failure) co_return bytes;
     if (failure == asio::error::eof) co_return std::size_t(0);
     // Aborted: by close(), by our deadline, or by the writer's, in which case we go on.
@@ -230,9 +229,9 @@ Task<Result<void>> DescriptorStream::write(std::span<const std::string_view> par
     const int error = errno;
     if (error == EINTR) continue;
     if (error != EAGAIN && error != EWOULDBLOCK) co_return failed(error, "writing to");
-    auto operation =
-        descriptor_.async_wait(AsioDescriptor::wait_write, asio::as_tuple(asio::deferred));
-    auto [failure] = co_await std::move(operation);
+    auto waiting =
+        runtime::operation(descriptor_.async_wait(AsioDescriptor::wait_write, asio::deferred));
+    auto [failure] = co_await std::move(waiting);
     static_cast<void>(failure);  // the loop's condition or the next write tells
   }
   if (closed_) co_return is_closed();

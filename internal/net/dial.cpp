@@ -1,7 +1,5 @@
 #include <fmt/core.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "net/descriptor_stream.hpp"
 #include "net/endpoint.hpp"
 #include "net/resolve.hpp"
+#include "runtime/operation.hpp"
 #include "runtime/timer.hpp"
 
 namespace mcpx::net {
@@ -61,8 +60,9 @@ Task<Result<void>> finish_connect(runtime::Shard& shard, const Descriptor& descr
     });
   }
   if (!cancelled) {
-    auto operation = waiting.async_wait(AsioDescriptor::wait_write, asio::as_tuple(asio::deferred));
-    auto [ended] = co_await std::move(operation);
+    auto connected =
+        runtime::operation(waiting.async_wait(AsioDescriptor::wait_write, asio::deferred));
+    auto [ended] = co_await std::move(connected);
     static_cast<void>(ended);  // SO_ERROR and the flags tell
   }
   waiting.release();

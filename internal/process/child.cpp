@@ -8,8 +8,6 @@
 
 #include <array>
 #include <atomic>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <system_error>
@@ -21,6 +19,7 @@
 #include "process/spawn.hpp"
 #include "process/supervise_protocol.hpp"
 #include "runtime/one_shot.hpp"
+#include "runtime/operation.hpp"
 #include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
 
@@ -39,9 +38,9 @@ constexpr int kSessionRounds = 8;               // of looking for what a killed 
 std::atomic<std::size_t> alive = 0;
 
 Task<bool> wait_readable(WaitableDescriptor& descriptor) {
-  auto operation = descriptor.async_wait(asio::posix::descriptor_base::wait_read,
-                                         asio::as_tuple(asio::deferred));
-  auto [failure] = co_await std::move(operation);
+  auto waiting = runtime::operation(
+      descriptor.async_wait(asio::posix::descriptor_base::wait_read, asio::deferred));
+  auto [failure] = co_await std::move(waiting);
   co_return !failure;
 }
 

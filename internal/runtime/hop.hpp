@@ -13,13 +13,11 @@
 
 #include "runtime/one_shot.hpp"
 #include "runtime/shard.hpp"
+#include "runtime/start.hpp"
 
 namespace mcpx::runtime {
 
 namespace detail {
-// Starts `task` on `shard` (which must be current); it must not throw.
-void start(Shard& shard, Task<void> task);
-
 template <class T>
 struct HopState {
   explicit HopState(Shard& origin_in) : origin(origin_in) {}  // clang 14: no T(...) of aggregates
@@ -46,7 +44,7 @@ Task<T> run_on(Shard& target, std::function<Task<T>()> make) {
   Shard& origin = Shard::current();
   auto state = std::make_shared<detail::HopState<T>>(origin);
   target.post([&target, state, make = std::move(make)]() mutable {
-    detail::start(target, detail::hop_body<T>(std::move(state), std::move(make)));
+    start(target, detail::hop_body<T>(std::move(state), std::move(make)));
   });
   T value = co_await state->result.wait();
   co_return value;

@@ -1,11 +1,11 @@
 #include "runtime/task_group.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <exception>
 #include <utility>
 
 #include "base/check.hpp"
 #include "log/log.hpp"
+#include "runtime/start.hpp"
 #include "runtime/waiter.hpp"
 
 namespace mcpx::runtime {
@@ -36,7 +36,7 @@ bool TaskGroup::spawn(std::string_view name, Task<void> task) {
     }
     if (--state->running == 0 && state->joining) state->empty.wake();
   };
-  boost::asio::co_spawn(shard_.executor(), std::move(task), std::move(finished));
+  start(shard_, std::move(task), std::move(finished));
   return true;
 }
 

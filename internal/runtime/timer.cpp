@@ -1,9 +1,9 @@
 #include "runtime/timer.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/deferred.hpp>
 #include <utility>
+
+#include "runtime/operation.hpp"
 
 namespace mcpx::runtime {
 namespace {
@@ -25,8 +25,8 @@ Timer::~Timer() = default;
 Task<bool> Timer::sleep_until(TimePoint when) {
   if (!impl_->cancelled) {
     impl_->timer.expires_at(when);
-    auto operation = impl_->timer.async_wait(boost::asio::as_tuple(boost::asio::deferred));
-    auto [failure] = co_await std::move(operation);
+    auto waiting = operation(impl_->timer.async_wait(boost::asio::deferred));
+    auto [failure] = co_await std::move(waiting);
     static_cast<void>(failure);  // only a cancel, which the flag below tells
   }
   co_return !std::exchange(impl_->cancelled, false);

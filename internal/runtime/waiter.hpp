@@ -5,25 +5,40 @@
 // coroutine inside is a bug of the owner. Thread: home shard only.
 #pragma once
 
-#include <memory>
+#include <utility>
 
+#include "base/check.hpp"
 #include "runtime/task.hpp"
 
 namespace mcpx::runtime {
 
 class Waiter {
  public:
-  Waiter();
-  ~Waiter();
+  // What wait() answers; only to be awaited.
+  class Sleep {
+   public:
+    explicit Sleep(Waiter& waiter) : waiter_(waiter) {}
+    bool await_ready() const noexcept { return std::exchange(waiter_.woken_, false); }
+    template <class P>
+    void await_suspend(std::coroutine_handle<P> caller) const {
+      MCPX_CHECK(!waiter_.sleeper_);
+      waiter_.sleeper_ = Suspended(caller.promise());
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    Waiter& waiter_;
+  };
+
+  Waiter() = default;
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  Task<void> wait();
+  Sleep wait() { return Sleep(*this); }
   void wake();
 
  private:
-  struct Pending;
-  std::unique_ptr<Pending> pending_;
+  Suspended sleeper_;
   bool woken_ = false;
 };
 

@@ -53,7 +53,7 @@ TEST_CASE("every shard knows a session once it is created, and none once it is e
   for (runtime::Shard* shard : shards)
     shard->start();
   std::promise<Seen> done;
-  second.post([&] { runtime::detail::start(second, live_and_die(directory, shards, done)); });
+  second.post([&] { runtime::start(second, live_and_die(directory, shards, done)); });
   const Seen seen = done.get_future().get();
   for (runtime::Shard* shard : shards)
     shard->finish();
@@ -78,7 +78,7 @@ TEST_CASE("a session in use is never dropped for another") {
   SessionDirectory directory({&shard}, 1);
   shard.start();
   std::promise<std::string> done;
-  shard.post([&] { runtime::detail::start(shard, fill_up(directory, done)); });
+  shard.post([&] { runtime::start(shard, fill_up(directory, done)); });
   CHECK(done.get_future().get() == "session.limit");
   shard.finish();
   shard.join();

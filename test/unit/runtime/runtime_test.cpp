@@ -145,7 +145,7 @@ TEST_CASE("run_on runs on the target shard and resumes at home") {
   home.start();
   other.start();
   std::promise<void> joined;
-  home.post([&] { detail::start(home, hop_body(other, home, done)); });
+  home.post([&] { start(home, hop_body(other, home, done)); });
   REQUIRE(done.get_future().get() == std::vector<std::size_t>{0, 1, 0});
   home.finish();
   other.finish();
@@ -159,11 +159,95 @@ Task<void> nothing() {
 
 Task<void> limit_body(Shard& shard) {
   TaskGroup group(shard, 1);
-  REQUIRE(group.spawn("one", nothing()));
+  Latch latch;
+  REQUIRE(group.spawn("one", latch.wait()));
   REQUIRE_FALSE(group.spawn("two", nothing()));
+  latch.open();
   co_await group.join();
   REQUIRE(group.spawn("three", nothing()));
   co_await group.join();
+}
+
+Task<int> one_more(int number) {
+  co_return number + 1;
+}
+
+Task<void> long_loop_body(Shard&) {
+  int number = 0;
+  while (number < 1'000'000) {
+    number = co_await one_more(number);
+  }
+  REQUIRE(number == 1'000'000);
+}
+
+TEST_CASE("a loop over tasks that never wait uses no stack") {
+  test::on_shard(long_loop_body);
+}
+
+Task<int> deep(int levels) {
+  if (levels == 0) co_return 0;
+  const int below = co_await deep(levels - 1);
+  co_return below + 1;
+}
+
+Task<void> deep_body(Shard&) {
+  const int levels = co_await deep(100'000);
+  REQUIRE(levels == 100'000);
+}
+
+TEST_CASE("a deep chain of tasks uses no stack") {
+  test::on_shard(deep_body);
+}
+
+Task<int> thrower() {
+  throw std::runtime_error("out of it");
+  co_return 1;
+}
+
+Task<void> exception_body(Shard&) {
+  std::string seen;
+  try {
+    co_await thrower();
+  } catch (const std::exception& e) {
+    seen = e.what();
+  }
+  REQUIRE(seen == "out of it");
+}
+
+TEST_CASE("what a task throws reaches whoever awaits it") {
+  test::on_shard(exception_body);
+}
+
+Task<void> hold(std::shared_ptr<int> held, Waiter& waiter) {
+  co_await waiter.wait();
+  *held = 1;
+}
+
+Task<void> hold_on(std::shared_ptr<int> held, Waiter& waiter) {
+  co_await hold(held, waiter);
+}
+
+TEST_CASE("a chain that nobody resumes goes with what it waits for") {
+  const auto held = std::make_shared<int>(0);
+  {
+    Waiter waiter;
+    Shard shard(0);
+    shard.post([&] { start(shard, hold_on(held, waiter)); });
+    shard.context().run_one();
+    REQUIRE(held.use_count() > 1);
+  }
+  REQUIRE(held.use_count() == 1);
+  REQUIRE(*held == 0);
+}
+
+TEST_CASE("a task that is never awaited gives back what it was given") {
+  const auto held = std::make_shared<int>(0);
+  {
+    Waiter waiter;
+    const Task<void> task = hold(held, waiter);
+    REQUIRE(held.use_count() == 2);
+  }
+  REQUIRE(held.use_count() == 1);
 }
 
 TEST_CASE("a TaskGroup refuses more than its limit") {
