@@ -31,12 +31,23 @@ spdlog::level::level_enum native(Level level) {
   return spdlog::level::info;
 }
 
+std::shared_ptr<spdlog::logger> make_logger(const std::string& file) {
+  spdlog::sink_ptr sink;
+  if (file.empty()) {
+    sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  } else {
+    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+  }
+  return std::make_shared<spdlog::logger>("mcpx", std::move(sink));
+}
+
 // The one place with process-wide state: a log has no owner to be handed down from.
 struct State {
-  std::shared_ptr<spdlog::logger> logger = spdlog::stderr_color_mt("mcpx");
+  // Both read and swapped with std::atomic_load/store.
+  std::shared_ptr<spdlog::logger> logger = make_logger("");
+  std::shared_ptr<const Redactor> redactor;
   std::atomic<Level> level{Level::info};
   std::atomic<Format> format{Format::human};
-  std::shared_ptr<const Redactor> redactor;  // read and swapped with std::atomic_load/store
 };
 
 State& state() {
@@ -81,36 +92,30 @@ std::string escaped(std::string_view text, Format format) {
   return out;
 }
 
-// The file if there is one and it opens, else standard error.
-std::shared_ptr<spdlog::logger> make_logger(const std::string& file, std::string& failure) {
-  try {
-    return std::make_shared<spdlog::logger>(
-        "mcpx", std::make_shared<spdlog::sinks::basic_file_sink_mt>(file));
-  } catch (const spdlog::spdlog_ex& error) {
-    failure = error.what();
-    return nullptr;
-  }
-}
-
 }  // namespace
 
 void configure(const Options& options) {
   State& s = state();
   std::string failure;
-  if (!options.file.empty()) {
-    if (auto logger = make_logger(options.file, failure)) s.logger = std::move(logger);
+  std::shared_ptr<spdlog::logger> logger;
+  try {
+    logger = make_logger(options.file);
+  } catch (const spdlog::spdlog_ex& error) {
+    failure = error.what();
+    logger = std::atomic_load(&s.logger);
+  }
+  logger->set_level(native(options.level));
+  logger->flush_on(spdlog::level::info);
+  if (options.format == Format::json) {
+    logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})");
+  } else {
+    logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-7l%$ %v");
   }
   s.level = options.level;
   s.format = options.format;
-  s.logger->set_level(native(options.level));
-  s.logger->flush_on(spdlog::level::info);
-  if (options.format == Format::json) {
-    s.logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})");
-  } else {
-    s.logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-7l%$ %v");
-  }
+  std::atomic_store(&s.logger, std::move(logger));
   if (!failure.empty()) {
-    error("the log goes to standard error: {}; correct log.file or its permissions", failure);
+    error("the log stays where it is: {}; correct log.file or its permissions", failure);
   }
 }
 
@@ -119,7 +124,7 @@ void set_redactor(std::shared_ptr<const Redactor> redactor) {
 }
 
 void shutdown() {
-  state().logger->flush();
+  std::atomic_load(&state().logger)->flush();
   spdlog::shutdown();
 }
 
@@ -133,7 +138,7 @@ void write(Level level, std::string_view message) {
   std::string text = redactor ? (*redactor)(message) : std::string(message);
   text = escaped(text, s.format);
   if (s.format == Format::json) text = "\"message\":\"" + text + '"';
-  s.logger->log(native(level), "{}", text);
+  std::atomic_load(&s.logger)->log(native(level), "{}", text);
 }
 
 }  // namespace mcpx::log

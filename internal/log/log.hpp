@@ -1,9 +1,9 @@
 // log: what the daemon tells its operator, one line per event.
 //
 // A line has a time, a level, a message and, while a request is being served, its request id. The
-// sink (standard error or a file; human or JSON) is set once at start-up; every line passes through
-// the Redactor in force, so a secret cannot be logged by accident. spdlog stays in log.cpp.
-// Thread: any; configure() and shutdown() startup.
+// sink (standard error or a file; human or JSON) is set at start-up and at each reload; every line
+// passes through the Redactor in force, so a secret cannot be logged by accident. spdlog stays in
+// log.cpp. Thread: any; configure() by one at a time, shutdown() startup.
 #pragma once
 
 #include <fmt/core.h>
@@ -28,7 +28,8 @@ struct Options {
   std::string file;  // empty: standard error
 };
 
-// Before configure() lines go to standard error at level info.
+// Before configure() lines go to standard error at level info. Opens the file anew, so that one
+// that was moved away is left alone; one that does not open leaves the log where it is.
 void configure(const Options& options);
 void set_redactor(std::shared_ptr<const Redactor> redactor);
 void shutdown();  // flushes; the last call of the process

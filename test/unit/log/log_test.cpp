@@ -55,6 +55,24 @@ TEST_CASE("lines below the level are not written, and not even formatted") {
   CHECK(holds(file.text(), "and this 3\n"));
 }
 
+TEST_CASE(
+    "configured again, the log goes on under the same name or another, or stays where it is") {
+  const LogFile file(Level::info, Format::human);
+  const std::string path = (file.directory() / "log").string();
+  info("one");
+  std::filesystem::rename(path, path + ".1");
+  configure({Level::info, Format::json, path});
+  info("two");
+  CHECK_FALSE(holds(file.text(), "one"));
+  CHECK(holds(file.text(), R"("message":"two"})"));
+  configure({Level::error, Format::human, (file.directory() / "log/no").string()});
+  info("three");
+  error("four");
+  CHECK(holds(file.text(), "the log stays where it is"));
+  CHECK_FALSE(holds(file.text(), "three"));
+  CHECK(holds(file.text(), "four"));
+}
+
 TEST_CASE("C71: no secret reaches a line, in either format") {
   for (const Format format : {Format::human, Format::json}) {
     const LogFile file(Level::debug, format);
