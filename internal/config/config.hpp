@@ -33,12 +33,16 @@ enum class HttpTransport : std::uint8_t {
 struct Root {
   std::string uri;   // file://...
   std::string name;  // may be empty
+
+  bool operator==(const Root&) const = default;
 };
 
 // TLS towards one server; paths of PEM files, empty where not set.
 struct Tls {
   std::string ca;         // instead of the system's authorities
   std::string cert, key;  // client certificate
+
+  bool operator==(const Tls&) const = default;
 };
 
 struct Server {
@@ -74,6 +78,8 @@ struct Server {
   std::optional<Milliseconds> idle_stop;  // stop the children after this long without a call
   std::size_t breaker_failures = 5;       // in a row, until calls are refused; 0: never
   Milliseconds breaker_cooldown{15'000};  // from then to the next trial
+
+  bool operator==(const Server&) const = default;  // what a reload goes by
 
   bool is_http() const { return !url.empty(); }
   bool tool_allowed(std::string_view original) const;
@@ -118,6 +124,7 @@ struct Config {
   std::size_t names_max = 64;
   Milliseconds ready_wait{5'000};  // a list waits this long at most for the first server
   Milliseconds shutdown_grace{5'000};
+  Milliseconds reload_grace{60'000};    // for calls under way at a server that a reload takes out
   std::vector<std::string> path_extra;  // `path:` directories appended to every child's PATH
   std::vector<Server> servers;          // in the order of the file
   std::vector<std::string> secrets;     // every value that came from a reference, env or header

@@ -163,7 +163,7 @@ std::string default_state_dir(const Environment& environment) {
   return home.empty() ? std::string() : home + "/.local/state/mcpx";
 }
 
-constexpr std::array<Key<Draft>, 14> kRoot = {{
+constexpr std::array<Key<Draft>, 15> kRoot = {{
     {"listen", read_listen, "listen: {http: 127.0.0.1:7332}"},
     {"limits", read_limits, "limits: {body: 16MiB}"},
     {"threads", in_config<integer_key<&Config::threads, 0, 256, Config>>, "threads: 2"},
@@ -173,6 +173,8 @@ constexpr std::array<Key<Draft>, 14> kRoot = {{
     {"ready_wait", in_config<duration_key<&Config::ready_wait, 0, Config>>, "ready_wait: 5s"},
     {"shutdown_grace", in_config<duration_key<&Config::shutdown_grace, 0, Config>>,
      "shutdown_grace: 5s"},
+    {"reload_grace", in_config<duration_key<&Config::reload_grace, 0, Config>>,
+     "reload_grace: 60s"},
     {"roots", read_default_roots, "roots: [/srv/project]"},
     {"proxy", read_default_proxy, "proxy: environment"},
     {"state_dir", read_state_dir, "state_dir: /var/lib/mcpx"},

@@ -69,6 +69,7 @@ TEST_CASE("full.yaml spells out the defaults") {
   CHECK(full->log_format == plain.log_format);
   CHECK(full->names_max == plain.names_max);
   CHECK(full->ready_wait == plain.ready_wait);
+  CHECK(full->reload_grace == plain.reload_grace);
   CHECK(full->shutdown_grace == plain.shutdown_grace);
   CHECK(full->starts_at_once == plain.starts_at_once);
   CHECK(full->state_dir == load_text("", "mcpx.yaml", example_environment())->state_dir);
@@ -122,6 +123,7 @@ TEST_CASE("the documented defaults are those of the code") {
   const Limits limits;
   const std::map<std::string, Milliseconds> durations = {
       {"ready_wait", config.ready_wait},
+      {"reload_grace", config.reload_grace},
       {"shutdown_grace", config.shutdown_grace},
       {"servers.NAME.start_timeout", server.start_timeout},
       {"servers.NAME.probe_timeout", server.probe_timeout},
