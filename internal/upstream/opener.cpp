@@ -35,7 +35,9 @@ bool refutes_era(const Error& error) {
 }  // namespace
 
 Error stopping_error() {
-  return Error("upstream.stopped", "the daemon is stopping");
+  return Error("upstream.stopped",
+               "the server was stopped: the daemon ends, or a reload has replaced it or removed it",
+               "call again; list the tools again if it is not there any more");
 }
 
 Opener::Opener(runtime::Shard& home, const config::Server& config, const Environment& environment)

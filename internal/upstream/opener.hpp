@@ -18,7 +18,7 @@ namespace mcpx::upstream {
 
 using LinkResult = Result<std::shared_ptr<Link>>;
 
-Error stopping_error();  // what whoever waits is told when the daemon ends
+Error stopping_error();  // what whoever waits is told when the server is done with
 
 class Opener {
  public:

@@ -104,6 +104,9 @@ const config::Server& Server::config() const {
 runtime::Shard& Server::home() const {
   return impl_->home;
 }
+std::size_t Server::in_flight() const {
+  return impl_->in_flight;
+}
 void Server::start() {
   impl_->start();
 }

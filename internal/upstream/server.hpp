@@ -83,6 +83,7 @@ class Server {
   const std::string& name() const;       // any
   const config::Server& config() const;  // any
   runtime::Shard& home() const;          // any
+  std::size_t in_flight() const;         // calls; any
 
   // Forwards one call and answers it exactly once: by the upstream, at the deadline, when the
   // caller cancels, or when the server fails. Any shard.

@@ -42,6 +42,15 @@ void StartGate::leave() {
   --taken_;
 }
 
+void StartGate::set_limit(std::size_t limit) {
+  home_.post([this, limit] {
+    limit_ = limit;
+    for (; taken_ < limit_ && !waiting_.empty(); waiting_.pop_front()) {
+      if (waiting_.front()->set(true)) ++taken_;
+    }
+  });
+}
+
 void StartGate::open_wide() {
   home_.post([this] {
     wide_ = true;

@@ -46,6 +46,7 @@ class StartGate {
   StartGate& operator=(const StartGate&) = delete;
 
   Task<Turn> enter();
+  void set_limit(std::size_t limit);
   void open_wide();  // lets everybody through from now on: the daemon is stopping
 
  private:
@@ -53,7 +54,7 @@ class StartGate {
   void leave();
 
   runtime::Shard& home_;
-  const std::size_t limit_;
+  std::size_t limit_;
   std::size_t taken_ = 0;
   bool wide_ = false;
   std::deque<std::shared_ptr<runtime::OneShot<bool>>> waiting_;

@@ -27,6 +27,29 @@ Task<void> settle(runtime::Shard& shard) {
   co_await round.wait();
 }
 
+Task<void> raised_body(runtime::Shard& shard) {
+  Starts starts(shard);
+  runtime::TaskGroup group(shard);
+  for (int i = 0; i < 5; ++i)
+    group.spawn("start", take_turn(starts));
+  co_await settle(shard);
+  REQUIRE(starts.turns.size() == 2);
+  starts.gate.set_limit(4);
+  co_await settle(shard);
+  co_await settle(shard);
+  REQUIRE(starts.turns.size() == 4);
+  starts.gate.set_limit(1);  // those who have a turn keep it
+  starts.turns.clear();
+  co_await group.join();
+  REQUIRE(starts.turns.size() == 1);
+  starts.turns.clear();
+  co_await settle(shard);
+}
+
+TEST_CASE("another limit is for those who wait, too") {
+  test::on_shard(raised_body);
+}
+
 Task<void> limit_body(runtime::Shard& shard) {
   Starts starts(shard);
   runtime::TaskGroup group(shard);
