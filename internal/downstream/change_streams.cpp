@@ -110,6 +110,7 @@ struct ChangeStreams::Stream {
   std::uint64_t number = 0;
   bool ended = false;
   bool graceful = false;  // the client is still there to be told
+  std::string_view why = "the server is shutting down";
   runtime::Waiter waiter;
   runtime::CancelSource::Subscription gone;
 };
@@ -126,6 +127,14 @@ void ChangeStreams::publish(const registry::Change& change) {
 void ChangeStreams::end_session(const Session& session) {
   for (Stream* stream : streams_) {
     if (stream->session == &session) stream->end(true);
+  }
+}
+
+void ChangeStreams::end_endpoint(std::string_view endpoint) {
+  for (Stream* stream : streams_) {
+    if (stream->endpoint != endpoint) continue;
+    stream->why = "the endpoint is gone: its server was removed from the configuration";
+    stream->end(true);
   }
 }
 
@@ -199,14 +208,15 @@ Task<void> ChangeStreams::serve_listen(http::Exchange& exchange, std::string id,
   const Result<void> sent = co_await exchange.send_event(first);
   if (!sent) co_return;
   co_await run(exchange, stream);
-  if (stream.graceful) co_await end_listen(exchange, id);
+  if (stream.graceful) co_await end_listen(exchange, id, stream.why);
 }
 
 // notifications/cancelled must come while the request is in progress, so it goes before the result
 // that ends it (basic/patterns/cancellation against subscriptions, "Graceful Closure").
-Task<void> ChangeStreams::end_listen(http::Exchange& exchange, std::string_view id) {
+Task<void> ChangeStreams::end_listen(http::Exchange& exchange, std::string_view id,
+                                     std::string_view why) {
   json::ObjectBuilder cancelled;
-  cancelled.raw("requestId", id).string("reason", "the server is shutting down");
+  cancelled.raw("requestId", id).string("reason", why);
   cancelled.raw("_meta", subscription_meta(id));
   const std::string notice = notification(mcp::Method::notify_cancelled, cancelled.take());
   Result<void> sent = co_await exchange.send_event(notice);

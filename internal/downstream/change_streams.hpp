@@ -39,6 +39,7 @@ class ChangeStreams {
 
   void publish(const registry::Change& change);
   void end_session(const Session& session);
+  void end_endpoint(std::string_view endpoint);  // it is gone; gracefully
   void shut_down();  // ends all of them gracefully, and every later one at once
   std::size_t size() const { return streams_.size(); }
 
@@ -52,7 +53,7 @@ class ChangeStreams {
   struct Stream;
   Task<Result<void>> send_changes(http::Exchange& exchange, Stream& stream);
   Task<void> run(http::Exchange& exchange, Stream& stream);
-  Task<void> end_listen(http::Exchange& exchange, std::string_view id);
+  Task<void> end_listen(http::Exchange& exchange, std::string_view id, std::string_view why);
 
   runtime::Shard& shard_;
   std::string_view server_info_;

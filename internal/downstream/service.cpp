@@ -70,7 +70,9 @@ Service::Service(registry::Registry& registry, std::vector<runtime::Shard*> shar
   Core* core = core_.get();
   core->sessions.on_end([core](runtime::Shard& shard, const Session& session) {
     core->local(shard).streams.end_session(session);
-    core->local(shard).in_flight.cancel_all(session, "the session was ended");
+    if (!session.live.finishes.load(std::memory_order_relaxed)) {
+      core->local(shard).in_flight.cancel_all(session, "the session was ended");
+    }
     if (&shard == core->shards.front()) end_at_servers(*core, session);
   });
 }
@@ -99,6 +101,17 @@ Task<void> Service::handle(http::Exchange& exchange) {
     co_await serve_delete(*core_, exchange, *endpoint);
   } else {
     co_await refuse_method(exchange, "POST, GET, DELETE");
+  }
+}
+
+Task<void> Service::reconfigured(std::vector<std::string> gone) {
+  core_->sessions.set_limit(core_->config().limits.sessions);
+  for (const std::string& endpoint : gone) {
+    for (runtime::Shard* shard : core_->shards) {
+      shard->post(
+          [core = core_, shard, endpoint] { core->local(*shard).streams.end_endpoint(endpoint); });
+    }
+    co_await core_->sessions.end_all_of(endpoint);
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "http/server.hpp"
@@ -36,6 +37,9 @@ class Service final : public http::Handler {
   // Begins to pass changes of the registry on to the clients. Any shard, once.
   Task<void> start();
   Task<void> handle(http::Exchange& exchange) override;
+  // Another configuration is in force in the registry; the endpoints named are gone: their sessions
+  // and streams end, the calls they have under way finish. The first shard.
+  Task<void> reconfigured(std::vector<std::string> gone);
   void begin_shutdown();         // any thread
   Task<void> stop();             // any shard, once, after begin_shutdown()
   std::size_t sessions() const;  // legacy sessions held now; any thread

@@ -138,6 +138,23 @@ Task<Result<SessionPtr>> SessionDirectory::create(std::shared_ptr<Session> sessi
   co_return published;
 }
 
+Task<bool> SessionDirectory::remove_all_of(std::string endpoint) {
+  std::vector<SessionPtr> ending;
+  for (const auto& [id, session] : replica_of(*shards_.front())) {
+    if (session->endpoint == endpoint) ending.push_back(session);
+  }
+  for (const SessionPtr& session : ending) {
+    session->live.finishes.store(true, std::memory_order_relaxed);
+    co_await remove(session);
+  }
+  co_return true;
+}
+
+Task<void> SessionDirectory::end_all_of(std::string endpoint) {
+  const std::function<Task<bool>()> make = [this, endpoint] { return remove_all_of(endpoint); };
+  co_await runtime::run_on<bool>(*shards_.front(), make);
+}
+
 Task<void> SessionDirectory::end(SessionPtr session) {
   const std::function<Task<bool>()> make = [this, session] { return remove(session); };
   co_await runtime::run_on<bool>(*shards_.front(), make);

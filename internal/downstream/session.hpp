@@ -45,6 +45,7 @@ struct Session {
     std::atomic<std::uint8_t> log_level{kNoLevel};  // index into the level names
     std::atomic<std::uint64_t> stream{0};           // the GET stream that gets its notifications
     std::atomic<bool> ended{false};
+    std::atomic<bool> finishes{false};  // what it has under way when it ends may finish
   };
   mutable Live live;
 
@@ -84,6 +85,9 @@ class SessionDirectory {
   // Gives the session an id and publishes it. Error: session.limit when every session is in use.
   Task<Result<SessionPtr>> create(std::shared_ptr<Session> session);
   Task<void> end(SessionPtr session);
+  // The endpoint is gone: ends its sessions, but not what they have under way. Any shard.
+  Task<void> end_all_of(std::string endpoint);
+  void set_limit(std::size_t limit) { limit_ = limit; }                       // first shard
   std::size_t size() const { return size_.load(std::memory_order_relaxed); }  // any thread
 
  private:
@@ -101,6 +105,7 @@ class SessionDirectory {
   Task<bool> apply_everywhere(SessionPtr added, SessionPtr removed);
   Task<bool> admit(SessionPtr session);
   Task<bool> remove(SessionPtr session);
+  Task<bool> remove_all_of(std::string endpoint);
   SessionPtr least_recently_used_idle() const;
 
   std::vector<runtime::Shard*> shards_;

@@ -69,7 +69,7 @@ std::string_view text(State state) {
 
 struct Server::Impl {
   runtime::Shard& home;
-  const config::Server& config;
+  const config::Server config;
   std::string info;
 };
 

@@ -1,6 +1,7 @@
 // The service over a real registry and scripted servers, on one shard, and ways to talk to it.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -93,6 +94,23 @@ class House {
       co_await timer.sleep_for(Milliseconds(1));
     }
     REQUIRE(registry_->current()->version != before);
+  }
+
+  // Another configuration takes over. Servers that `changed` names get another one in their place.
+  Task<void> replace(std::shared_ptr<const config::Config> next, std::vector<std::string> changed,
+                     TimePoint patience) {
+    std::vector<std::shared_ptr<upstream::Server>> servers;
+    for (const config::Server& server : next->servers) {
+      std::shared_ptr<upstream::Server> same;
+      for (const auto& running : registry_->current()->servers) {
+        if (running->name() == server.name) same = running;
+      }
+      const bool kept =
+          same && std::find(changed.begin(), changed.end(), server.name) == changed.end();
+      if (!kept) same = std::make_shared<upstream::Server>(shard_, server, environment_);
+      servers.push_back(std::move(same));
+    }
+    co_await registry_->replace(std::move(next), std::move(servers), patience);
   }
 
   // Lets everything that is posted already run.
