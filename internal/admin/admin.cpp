@@ -121,13 +121,18 @@ Task<Admin::Reply> Admin::route(http::Exchange& exchange, std::string_view path)
     if (!post) co_return Reply::wrong_method("POST");
     co_return co_await refresh(std::move(*server));
   }
+  if (rest == "reload") {
+    if (!post) co_return Reply::wrong_method("POST");
+    co_return co_await reload();
+  }
   const bool one = starts_with(rest, kServersPrefix) && rest.size() > kServersPrefix.size();
   const bool known =
       one || rest == "health" || rest == "status" || rest == "servers" || rest == "tools";
   if (!known) {
     co_return Reply::error(404, Error("admin.no_route", fmt::format("there is no {}", path),
                                       "GET /v1/health, /v1/status, /v1/servers, /v1/tools; "
-                                      "POST /v1/tools/{name}/call, /v1/servers/{name}/refresh"));
+                                      "POST /v1/tools/{name}/call, /v1/servers/{name}/refresh, "
+                                      "/v1/reload"));
   }
   if (!get) co_return Reply::wrong_method("GET");
   if (rest == "health") co_return health();
@@ -157,7 +162,7 @@ Task<Admin::Reply> Admin::status() {
   for (const auto& server : snapshot->config->servers) {
     if (server.enabled) endpoints.push_back("/mcp/" + server.name);
   }
-  const Redactor& redactor = *redactor_;
+  const auto held = redactor();
   json::ObjectBuilder body;
   body.string("version", MCPX_VERSION).integer("uptime_ms", uptime.count());
   body.integer("pid", getpid());
@@ -169,10 +174,11 @@ Task<Admin::Reply> Admin::status() {
   body.integer("sessions", static_cast<std::int64_t>(ask(facts_.sessions)));
   body.integer("connections", static_cast<std::int64_t>(ask(facts_.connections)));
   body.integer("children", static_cast<std::int64_t>(children));
+  body.integer("retiring", static_cast<std::int64_t>(ask(facts_.retiring)));
   body.integer("snapshot", static_cast<std::int64_t>(snapshot->version));
-  body.raw("collisions", string_array(snapshot->collisions, redactor));
-  body.raw("warnings", string_array(snapshot->config->warnings, redactor));
-  if (facts_.store) body.raw("store", store_object(facts_.store(), redactor));
+  body.raw("collisions", string_array(snapshot->collisions, *held));
+  body.raw("warnings", string_array(snapshot->config->warnings, *held));
+  if (facts_.store) body.raw("store", store_object(facts_.store(), *held));
   co_return Reply(200, body.take());
 }
 
@@ -182,7 +188,7 @@ Task<Admin::Reply> Admin::all_servers() {
   for (const auto& server : snapshot->servers) {
     const upstream::Status one = co_await server->status();
     if (list.size() > 1) list += ',';
-    list += server_object(one, *redactor_);
+    list += server_object(one, *redactor());
   }
   json::ObjectBuilder body;
   co_return Reply(200, body.raw("servers", list + "]").take());
@@ -199,7 +205,7 @@ Task<Admin::Reply> Admin::one_server(std::string name) {
   const auto server = server_named(name);
   if (!server) co_return Reply::unknown_server(name);
   const upstream::Status one = co_await server->status();
-  co_return Reply(200, server_object(one, *redactor_));
+  co_return Reply(200, server_object(one, *redactor()));
 }
 
 // Lists of a legacy server live until it says that they changed, or somebody asks.
@@ -209,9 +215,37 @@ Task<Admin::Reply> Admin::refresh(std::string name) {
   const Result<void> read = co_await server->refresh();
   if (!read) {
     json::ObjectBuilder body;
-    co_return Reply(502, body.raw("error", error_object(read.error(), *redactor_)).take());
+    co_return Reply(502, body.raw("error", error_object(read.error(), *redactor())).take());
   }
   co_return co_await one_server(std::move(name));
+}
+
+Task<Admin::Reply> Admin::reload() {
+  if (!facts_.reload) {
+    co_return Reply::error(501, Error("admin.no_reload", "this mcpxd cannot reload", "restart it"));
+  }
+  Task<Reloaded> reloading = facts_.reload();
+  const Reloaded report = co_await std::move(reloading);
+  const auto held = redactor();
+  json::ObjectBuilder body;
+  if (report.error) {
+    body.raw("error", error_object(*report.error, *held));
+    body.raw("problems", string_array(report.problems, *held));
+    const unsigned status = report.problems.empty() ? 503 : 422;
+    co_return Reply(status, body.take());
+  }
+  body.raw("kept", string_array(report.kept, Redactor()));
+  body.raw("relisted", string_array(report.relisted, Redactor()));
+  body.raw("changed", string_array(report.changed, Redactor()));
+  body.raw("added", string_array(report.added, Redactor()));
+  body.raw("removed", string_array(report.removed, Redactor()));
+  body.raw("restart_needed", string_array(report.restart_needed, Redactor()));
+  body.raw("warnings", string_array(report.warnings, *held));
+  co_return Reply(200, body.take());
+}
+
+void Admin::set_redactor(std::shared_ptr<const Redactor> redactor) {
+  std::atomic_store(&redactor_, std::move(redactor));
 }
 
 Admin::Reply Admin::tools(std::string_view query) const {
@@ -224,7 +258,7 @@ Admin::Reply Admin::tools(std::string_view query) const {
     for (const auto& row : endpoint->tools()) {
       if (wanted && row.server != *wanted) continue;
       if (list.size() > 1) list += ',';
-      list += tool_object(row, *redactor_);
+      list += tool_object(row, *redactor());
     }
   }
   json::ObjectBuilder body;
@@ -292,11 +326,11 @@ Task<Admin::Reply> Admin::call_tool(http::Exchange& exchange, std::string name) 
   call.caller.request_id = exchange.request_id();
   const call::Outcome outcome = co_await target->server->call(call);
   if (!outcome.ok()) {
-    Failure failure = failure_of(outcome.error, *redactor_);
+    Failure failure = failure_of(outcome.error, *redactor());
     co_return Reply(failure.status, std::move(failure.body));
   }
   json::ObjectBuilder reply;
-  reply.raw("result", redact_json(outcome.result, *redactor_));
+  reply.raw("result", redact_json(outcome.result, *redactor()));
   co_return Reply(200, reply.take());
 }
 

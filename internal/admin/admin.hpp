@@ -13,12 +13,14 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/redact.hpp"
+#include "base/result.hpp"
 #include "http/server.hpp"
 #include "registry/registry.hpp"
 #include "store/store.hpp"
@@ -26,12 +28,27 @@
 
 namespace mcpx::admin {
 
+// What came of POST /v1/reload.
+struct Reloaded {
+  Reloaded() = default;  // no aggregate, so that coroutines may return it
+
+  std::optional<Error> error;         // nothing has changed, and why
+  std::vector<std::string> problems;  // of the configuration, if it was that
+  // Names of servers. Those kept run on, the `relisted` among them are shown otherwise; in the
+  // place of those changed there are other ones.
+  std::vector<std::string> kept, relisted, changed, added, removed;
+  std::vector<std::string> restart_needed;  // settings
+  std::vector<std::string> warnings;
+};
+
 // Callable from any thread; one left empty counts as zero or nothing.
 struct Facts {
   std::function<std::size_t()> sessions;                // legacy sessions
   std::function<std::size_t()> connections;             // of clients
   std::function<std::vector<std::string>()> listening;  // "127.0.0.1:7332", "unix:/run/..."
   std::function<store::Status()> store;
+  std::function<std::size_t()> retiring;   // servers that a reload took out and that still finish
+  std::function<Task<Reloaded>()> reload;  // empty: there is no reloading
 };
 
 class Admin final : public http::Handler {
@@ -42,6 +59,7 @@ class Admin final : public http::Handler {
   Admin& operator=(const Admin&) = delete;
 
   Task<void> handle(http::Exchange& exchange) override;
+  void set_redactor(std::shared_ptr<const Redactor> redactor);  // any thread
 
  private:
   struct Reply;
@@ -51,12 +69,14 @@ class Admin final : public http::Handler {
   Task<Reply> all_servers();
   Task<Reply> one_server(std::string name);
   Task<Reply> refresh(std::string name);
+  Task<Reply> reload();
+  std::shared_ptr<const Redactor> redactor() const { return std::atomic_load(&redactor_); }
   std::shared_ptr<upstream::Server> server_named(const std::string& name) const;  // null: none
   Reply tools(std::string_view query) const;
   Task<Reply> call_tool(http::Exchange& exchange, std::string name);
 
   registry::Registry& registry_;
-  std::shared_ptr<const Redactor> redactor_;
+  std::shared_ptr<const Redactor> redactor_;  // read and swapped with std::atomic_load/store
   Facts facts_;
   TimePoint started_;
 };

@@ -18,6 +18,7 @@ class Desk {
     facts.store = [] {
       return store::Status{"/state/mcpx.db", store::State::memory, "no space, says hunter2"};
     };
+    facts.reload = [this] { return come_back(); };
     admin_ = std::make_unique<admin::Admin>(
         house.registry(), std::make_shared<const Redactor>(std::vector<std::string>{"hunter2"}),
         std::move(facts));
@@ -34,6 +35,8 @@ class Desk {
     co_return exchange;
   }
 
+  void use(std::shared_ptr<const Redactor> redactor) { admin_->set_redactor(std::move(redactor)); }
+
   Task<unsigned> status_of_plain_post(std::string target, std::string body) {
     const FieldList fields = {{"Content-Type", "text/plain"}};
     FakeExchange exchange(house_.shard(), "POST", target, fields, body);
@@ -41,7 +44,11 @@ class Desk {
     co_return exchange.status;
   }
 
+  admin::Reloaded reloaded;  // what a reload comes to
+
  private:
+  Task<admin::Reloaded> come_back() { co_return reloaded; }
+
   House& house_;
   std::unique_ptr<admin::Admin> admin_;
 };
@@ -92,6 +99,42 @@ Task<void> overview(runtime::Shard& shard) {
 
 TEST_CASE("C71: /v1 shows the state of everything, without secrets") {
   on_shard(overview);
+}
+
+Task<void> reloads(runtime::Shard& shard) {
+  House house(shard);
+  co_await house.open();
+  Desk desk(house);
+  desk.reloaded.kept = {"alpha", "beta"};
+  desk.reloaded.relisted = {"beta"};
+  desk.reloaded.restart_needed = {"threads"};
+  desk.reloaded.warnings = {"hunter2 is short"};
+  const auto done = co_await desk.ask("POST", "/v1/reload");
+  CHECK(done->status == 200);
+  CHECK(done->body ==
+        R"({"kept":["alpha","beta"],"relisted":["beta"],"changed":[],"added":[],"removed":[],)"
+        R"("restart_needed":["threads"],"warnings":["[redacted] is short"]})");
+  const auto asked = co_await desk.ask("GET", "/v1/reload");
+  CHECK(asked->status == 405);
+
+  desk.reloaded.error = Error("config.invalid", "nothing has changed: hunter2", "correct it");
+  desk.reloaded.problems = {"mcpx.yaml:1:1: hunter2"};
+  const auto wrong = co_await desk.ask("POST", "/v1/reload");
+  CHECK(wrong->status == 422);
+  CHECK(json::find(wrong->body, "error", "code") == R"("config.invalid")");
+  CHECK(json::find(wrong->body, "problems") == R"(["mcpx.yaml:1:1: [redacted]"])");
+  desk.reloaded.problems.clear();
+  const auto stopping = co_await desk.ask("POST", "/v1/reload");
+  CHECK(stopping->status == 503);
+
+  desk.use(std::make_shared<const Redactor>(std::vector<std::string>{"nothing has", "hunter2"}));
+  const auto otherwise = co_await desk.ask("POST", "/v1/reload");
+  CHECK(json::find(otherwise->body, "error", "message") == R"("[redacted] changed: [redacted]")");
+  co_await house.close();
+}
+
+TEST_CASE("POST /v1/reload says what became of each server, or why nothing did") {
+  on_shard(reloads);
 }
 
 Task<void> tools(runtime::Shard& shard) {
