@@ -1,4 +1,4 @@
-// mcpx status, servers, tools: what the daemon says about itself, as tables.
+// mcpx status, servers, tools, reload: what the daemon says about itself, as tables.
 #include <fmt/format.h>
 
 #include <boost/json/array.hpp>
@@ -12,7 +12,7 @@ namespace mcpx::cli {
 namespace {
 
 constexpr Milliseconds kTimeout{10'000};
-constexpr Milliseconds kRefreshTimeout{120'000};  // the server may have to start first
+constexpr Milliseconds kRefreshTimeout{120'000};  // servers may have to start first
 
 Colour colour_of(std::string_view state) {
   if (state == "ready") return Colour::green;
@@ -129,6 +129,9 @@ int run_status(const Context& context, const Parsed& args) {
     line("store", fmt::format("{} {}{}{}", text_of(*store, "state"), text_of(*store, "path"),
                               message.empty() ? "" : ": ", message));
   }
+  if (const auto retiring = number_of(status, "retiring")) {
+    line("finishing", fmt::format("{} servers of before the last reload", retiring));
+  }
   print_lines(array_of(status, "collisions"), "collisions of names", context.style);
   print_lines(array_of(status, "warnings"), "warnings", context.style);
   return kOk;
@@ -206,6 +209,30 @@ int run_tools(const Context& context, const Parsed& args) {
                     Cell(about.substr(0, about.find('\n')), Colour::dim)});
   }
   print(render_table({"NAME", "SERVER", "DESCRIPTION"}, rows, context.style));
+  return kOk;
+}
+
+int run_reload(const Context& context, const Parsed& args) {
+  if (!args.rest.empty()) return no_arguments("reload");
+  const Fetched reply = fetch(context, "POST", "/v1/reload", "", kRefreshTimeout);
+  if (reply.code != kOk) return reply.code;
+  if (context.json) {
+    print(reply.body + "\n");
+    return kOk;
+  }
+  const auto line = [&reply](std::string_view title, std::string_view key) {
+    const std::string names = joined(array_of(reply.object, key));
+    if (!names.empty()) print(fmt::format("{:<12}{}\n", title, printable(names)));
+  };
+  print("reloaded\n");
+  line("kept", "kept");
+  line("relisted", "relisted");
+  line("changed", "changed");
+  line("added", "added");
+  line("removed", "removed");
+  print_lines(array_of(reply.object, "restart_needed"), "take effect when mcpxd is started again",
+              context.style);
+  print_lines(array_of(reply.object, "warnings"), "warnings", context.style);
   return kOk;
 }
 

@@ -41,6 +41,7 @@ std::string exit_codes_help();
 int run_status(const Context& context, const Parsed& args);
 int run_servers(const Context& context, const Parsed& args);
 int run_tools(const Context& context, const Parsed& args);
+int run_reload(const Context& context, const Parsed& args);
 int run_call(const Context& context, const Parsed& args);
 int run_connect(const Context& context, const Parsed& args);
 int run_version(const Context& context, const Parsed& args);

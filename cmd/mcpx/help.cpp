@@ -38,11 +38,20 @@ constexpr std::array<Option, 4> kConnectOptions = {{
     {"wait", "SECONDS", "how long a request waits for a daemon that is away (default: 30)"},
 }};
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"status", "", "what the daemon is doing", "", {}, run_status},
     {"servers", "[NAME [--refresh]]", "the servers behind it, or one of them in detail", "",
      kServersOptions, run_servers},
     {"tools", "", "the tools it offers", "", kToolsOptions, run_tools},
+    {"reload",
+     "",
+     "have the configuration read again; what did not change runs on",
+     "Servers whose part of it changed are replaced: calls under way finish, and no client has to\n"
+     "connect again. A configuration with a mistake changes nothing; what is wrong is printed, "
+     "and\n"
+     "the exit code is 1.\n",
+     {},
+     run_reload},
     {"call", "TOOL [JSON | - | --arg K=V ...]", "call a tool and print its result",
      "The arguments are one JSON object, '-' to read it from standard input, or --arg options.\n"
      "Text is printed as it is; --json prints the raw result.\n"

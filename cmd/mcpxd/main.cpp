@@ -21,6 +21,8 @@ usage: mcpxd [--config FILE] [--check]
   --version       print the version
   --help          print this
 
+SIGHUP, or `mcpx reload`, reads the configuration again: what did not change runs on.
+
 exit status: 0 stopped in order, or the configuration is fine; 1 could not start; 2 the command line
 or the configuration is wrong. `mcpx status` shows a running daemon.
 )";
@@ -42,7 +44,11 @@ int load_and_run(const std::string& file, bool check) {
       std::cerr << problem.text() << '\n';
     return 2;
   }
-  if (!check) return mcpx::daemon::run(*config, mcpx::daemon::Options());
+  if (!check) {
+    mcpx::daemon::Options options;
+    options.read = [file] { return mcpx::config::load_file(file, environment); };
+    return mcpx::daemon::run(*config, options);
+  }
   for (const std::string& warning : config->warnings)
     std::cerr << "warning: " << warning << '\n';
   std::cout << file << ": fine; " << config->servers.size() << " servers\n";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include "base/redact.hpp"
 #include "daemon/notify.hpp"
 #include "daemon/recovery.hpp"
+#include "daemon/reload.hpp"
+#include "daemon/servers.hpp"
 #include "daemon/signals.hpp"
 #include "downstream/service.hpp"
 #include "http/server.hpp"
@@ -83,32 +86,38 @@ Task<bool> stop_http(http::Server& server, runtime::Shard& shard, TimePoint dead
   co_return true;
 }
 
-Task<bool> stop_server(upstream::Server& server, TimePoint deadline) {
-  co_await server.stop(deadline);
-  co_return true;
+std::vector<runtime::Shard*> pointers_to(
+    const std::vector<std::unique_ptr<runtime::Shard>>& shards) {
+  std::vector<runtime::Shard*> pointers;
+  for (const auto& shard : shards)
+    pointers.push_back(shard.get());
+  return pointers;
 }
 
-Task<void> stop_server_at_home(upstream::Server& server, TimePoint deadline) {
-  const std::function<Task<bool>()> there = [&server, deadline] {
-    return stop_server(server, deadline);
-  };
-  co_await runtime::run_on<bool>(server.home(), there);
+log::Options log_options(const config::Config& config) {
+  log::Options options;
+  options.level = level_of(config.log_level);
+  options.format =
+      config.log_format == config::LogFormat::json ? log::Format::json : log::Format::human;
+  options.file = config.log_file;
+  return options;
 }
 
-Task<bool> nothing() {
-  co_return true;
+// What a service manager wants to know of a reload: that it began, and by READY=1 that it is over.
+std::string reloading() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto microseconds = static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000;
+  return fmt::format("RELOADING=1\nMONOTONIC_USEC={}", microseconds);
 }
 
 class App {
  public:
   App(std::shared_ptr<const config::Config> config, const Options& options)
-      : config_ptr_(std::move(config)),
-        config_(*config_ptr_),
+      : config_(std::move(config)),
         options_(options),
-        shards_(make_shards(config_)) {
-    for (const auto& shard : shards_)
-      pointers_.push_back(shard.get());
-  }
+        shards_(make_shards(*config_)),
+        pointers_(pointers_to(shards_)) {}
 
   int run() {
     runtime::Shard& main = *shards_.front();
@@ -140,17 +149,18 @@ class App {
   Task<bool> start() {
     co_await open_store();
     make_servers();
-    registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_ptr_,
-                                                     std::string(mcp::kSelf), servers_);
+    registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_,
+                                                     std::string(mcp::kSelf), servers_.running());
     registry_->start();
     service_ = std::make_unique<downstream::Service>(*registry_, pointers_);
     co_await service_->start();
+    make_reloader();
     make_admin();
     std::vector<http::Route> routes;
     routes.push_back({"/mcp", service_.get()});
     routes.push_back({"/v1", admin_.get()});
-    http_ = std::make_unique<http::Server>(server_options(config_), std::move(routes));
-    for (const auto& server : servers_) {
+    http_ = std::make_unique<http::Server>(server_options(*config_), std::move(routes));
+    for (const auto& server : servers_.running()) {
       server->home().post([server] { server->start(); });
     }
     co_return listen();
@@ -162,14 +172,14 @@ class App {
     runtime::Shard& main = *pointers_.front();
     const TimePoint deadline = Clock::now() + kStoreWait;
     store::Options options;
-    options.state_dir = config_.state_dir;
+    options.state_dir = config_->state_dir;
     store_ = store::Store::open(std::move(options));
     background_.spawn("recovery", recover());
     co_await store_->opened(kStoreWait);
     runtime::Watchdog late(main, [this] { recovered_.set(false); });
     late.set(deadline);
     co_await recovered_.wait();
-    background_.spawn("prune", forget_others());
+    background_.spawn("prune", forget_others(config_));
   }
 
   Task<void> recover() {
@@ -177,9 +187,9 @@ class App {
     recovered_.set(true);
   }
 
-  Task<void> forget_others() {
+  Task<void> forget_others(Reloader::ConfigPtr config) {
     std::vector<std::string> names;
-    for (const config::Server& server : config_.servers)
+    for (const config::Server& server : config->servers)
       names.push_back(server.name);
     co_await store_->keep_only(std::move(names));  // the store logs its failures
   }
@@ -188,16 +198,45 @@ class App {
     upstream::Environment environment;
     environment.supervisor = options_.supervisor.empty() ? find_supervisor() : options_.supervisor;
     environment.client_info = mcp::kSelf;
-    environment.redactor = redactor_;
     environment.shards = pointers_;
-    environment.path_extra = config_.path_extra;
-    environment.limits = config_.limits;
     environment.starts = &starts_;
     environment.store = store_.get();
-    for (std::size_t i = 0; i < config_.servers.size(); ++i) {
-      servers_.push_back(
-          upstream::make_server(*pointers_[i % pointers_.size()], config_.servers[i], environment));
-    }
+    environment.redactor = redactor_;
+    equip(std::move(environment), *config_);
+    const std::vector<config::Fate> fates(config_->servers.size(), config::Fate::added);
+    servers_.adopt(servers_.next(*config_, fates), Milliseconds(0));
+  }
+
+  // What servers are given of a configuration besides their own part of it.
+  void equip(upstream::Environment environment, const config::Config& config) {
+    environment.path_extra = config.path_extra;
+    environment.limits = config.limits;
+    servers_.use(std::move(environment));
+  }
+
+  void make_reloader() {
+    Reloader::Followers followers;
+    followers.coming = [this](const Reloader::ConfigPtr& config,
+                              std::shared_ptr<const Redactor> redactor) {
+      log::set_redactor(redactor);
+      log::configure(log_options(*config));
+      admin_->set_redactor(redactor);
+      starts_.set_limit(config->starts_at_once);
+      upstream::Environment environment = servers_.environment();
+      environment.redactor = std::move(redactor);
+      equip(std::move(environment), *config);
+    };
+    followers.there = [this](Reloader::ConfigPtr config, std::vector<std::string> gone) {
+      return follow(std::move(config), std::move(gone));
+    };
+    reloader_ = std::make_unique<Reloader>(*pointers_.front(), options_.read, config_, *registry_,
+                                           servers_, std::move(followers));
+  }
+
+  Task<void> follow(Reloader::ConfigPtr config, std::vector<std::string> gone) {
+    config_ = config;
+    co_await service_->reconfigured(std::move(gone));
+    background_.spawn("prune", forget_others(std::move(config)));
   }
 
   void make_admin() {
@@ -206,20 +245,22 @@ class App {
     facts.connections = [this] { return http_->connections(); };
     facts.listening = [this] { return addresses_; };
     facts.store = [this] { return store_->status(); };
+    facts.retiring = [this] { return servers_.retiring(); };
+    if (options_.read) facts.reload = [this] { return reloader_->reload(); };
     admin_ = std::make_unique<admin::Admin>(*registry_, redactor_, std::move(facts));
   }
 
   // Binds everything before anything is accepted, so that what a request sees does not change.
   bool listen() {
     runtime::Shard& main = *pointers_.front();
-    const bool tcp = config_.listen.http_enabled;
-    const bool local = !config_.listen.unix_path.empty();
-    if (tcp && !bind(net::listen_tcp(main, config_.listen.http_host, config_.listen.http_port),
+    const bool tcp = config_->listen.http_enabled;
+    const bool local = !config_->listen.unix_path.empty();
+    if (tcp && !bind(net::listen_tcp(main, config_->listen.http_host, config_->listen.http_port),
                      http::Server::Transport::tcp)) {
       return false;
     }
     if (local &&
-        !bind(net::listen_unix(main, config_.listen.unix_path), http::Server::Transport::local)) {
+        !bind(net::listen_unix(main, config_->listen.unix_path), http::Server::Transport::local)) {
       return false;
     }
     for (const auto& [listener, transport] : listeners_) {
@@ -246,8 +287,7 @@ class App {
     while (true) {
       const int signal = co_await signals.next();
       if (signal == SIGHUP) {
-        log::warning("SIGHUP: reloading is not there yet; restart mcpxd to read {} again",
-                     config_.file);
+        background_.spawn("reload", reload());
         continue;
       }
       log::info("stopping on {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
@@ -256,11 +296,20 @@ class App {
     signals.close();
   }
 
+  // What comes of it is in the log.
+  Task<void> reload() {
+    notify_service_manager(reloading());
+    const admin::Reloaded report = co_await reloader_->reload();
+    static_cast<void>(report);
+    notify_service_manager("READY=1");
+  }
+
   // The order of style.md P8: nothing new, finish what is in progress, then the servers.
   Task<void> stop() {
-    const TimePoint deadline = Clock::now() + config_.shutdown_grace;
+    const TimePoint deadline = Clock::now() + config_->shutdown_grace;
     for (const auto& [listener, transport] : listeners_)
       listener->stop();
+    if (reloader_) reloader_->hurry();
     if (service_) service_->begin_shutdown();
     if (http_) {
       for (runtime::Shard* shard : pointers_) {
@@ -271,24 +320,16 @@ class App {
       }
     }
     if (service_) co_await service_->stop();
+    if (reloader_) co_await reloader_->join();
     starts_.open_wide();
-    runtime::TaskGroup stopping(*pointers_.front());
-    for (const auto& server : servers_) {
-      stopping.spawn("stop server", stop_server_at_home(*server, deadline));
-    }
-    co_await stopping.join();
-    // Whatever was posted to a shard before now has run when this comes back from it twice: what a
-    // server posts to the registry, and what the registry posts to every shard.
-    for (int round = 0; round < 2; ++round) {
-      for (runtime::Shard* shard : pointers_) {
-        const std::function<Task<bool>()> there = nothing;
-        co_await runtime::run_on<bool>(*shard, there);
-      }
-    }
+    co_await servers_.stop(deadline);
+    // What a server posts to the registry, and what the registry posts to every shard.
+    co_await settle(pointers_);
     listeners_.clear();
     http_.reset();
     admin_.reset();
     service_.reset();
+    reloader_.reset();
     registry_.reset();
     servers_.clear();
     co_await background_.join();
@@ -296,19 +337,19 @@ class App {
     log::info("stopped");
   }
 
-  const std::shared_ptr<const config::Config> config_ptr_;
-  const config::Config& config_;
+  Reloader::ConfigPtr config_;  // in force
   const Options& options_;
-  std::shared_ptr<const Redactor> redactor_ = std::make_shared<const Redactor>(config_.secrets);
+  std::shared_ptr<const Redactor> redactor_ = std::make_shared<const Redactor>(config_->secrets);
   int status_ = 0;
   std::vector<std::unique_ptr<runtime::Shard>> shards_;  // before, so after, everything on them
   std::vector<runtime::Shard*> pointers_;
-  upstream::StartGate starts_{*shards_.front(), config_.starts_at_once};
+  upstream::StartGate starts_{*shards_.front(), config_->starts_at_once};
   std::unique_ptr<store::Store> store_;  // outlives the servers
   runtime::TaskGroup background_{*shards_.front()};
   runtime::OneShot<bool> recovered_;
-  std::vector<std::shared_ptr<upstream::Server>> servers_;
+  Servers servers_{pointers_};
   std::unique_ptr<registry::Registry> registry_;
+  std::unique_ptr<Reloader> reloader_;
   std::unique_ptr<downstream::Service> service_;
   std::unique_ptr<admin::Admin> admin_;
   std::unique_ptr<http::Server> http_;
@@ -320,12 +361,7 @@ class App {
 
 int run(const config::Config& config, const Options& options) {
   block_signals();  // before spdlog or a shard starts a thread
-  log::Options log_options;
-  log_options.level = level_of(config.log_level);
-  log_options.format =
-      config.log_format == config::LogFormat::json ? log::Format::json : log::Format::human;
-  log_options.file = config.log_file;
-  log::configure(log_options);
+  log::configure(log_options(config));
   log::set_redactor(std::make_shared<const Redactor>(config.secrets));
   for (const std::string& warning : config.warnings)
     log::warning("{}", warning);
