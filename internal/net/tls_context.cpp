@@ -88,11 +88,25 @@ Result<void> identify(SSL_CTX* context, const TlsOptions& options) {
   return load_key(context, options.key_file, options.certificate_file);
 }
 
-void set_rules(SSL_CTX* context) {
+void set_common_rules(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+
+// RFC 7301 section 3.2: a client that names protocols, and ours not among them, is told so.
+int choose_protocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* size,
+                    const unsigned char* offered, unsigned offered_size, void* /*unused*/) {
+  unsigned char* found = nullptr;
+  const int outcome = SSL_select_next_proto(
+      &found, size, kHttp11.data(), static_cast<unsigned>(kHttp11.size()), offered, offered_size);
+  *chosen = found;
+  return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+void set_rules(SSL_CTX* context) {
+  set_common_rules(context);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, note_verdict);
   SSL_CTX_set_alpn_protos(context, kHttp11.data(), static_cast<unsigned>(kHttp11.size()));
 }
@@ -114,6 +128,26 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsOptions& opt
   ERR_clear_error();
   impl->ca_file = options.ca_file;
   impl->has_certificate = !options.certificate_file.empty();
+  return std::shared_ptr<const TlsContext>(std::make_shared<TlsContext>(std::move(impl)));
+}
+
+Result<std::shared_ptr<const TlsContext>> TlsContext::make_server(const TlsServerOptions& options) {
+  ERR_clear_error();
+  auto impl = std::make_unique<Impl>();
+  impl->context.reset(SSL_CTX_new(TLS_server_method()));
+  if (!impl->context) return Error("net.tls", last_tls_reason(), "check the OpenSSL installation");
+  SSL_CTX* context = impl->context.get();
+  set_common_rules(context);
+  if (options.only_tls13) SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_alpn_select_cb(context, choose_protocol, nullptr);
+  const Result<void> loaded = load_certificate(context, options.certificate_file);
+  if (!loaded) return loaded.error();
+  const Result<void> keyed = load_key(context, options.key_file, options.certificate_file);
+  if (!keyed) return keyed.error();
+  ERR_clear_error();
+  impl->has_certificate = true;
+  impl->accepts = true;
   return std::shared_ptr<const TlsContext>(std::make_shared<TlsContext>(std::move(impl)));
 }
 

@@ -19,6 +19,7 @@ struct TlsContext::Impl {
   SslContext context;
   std::string ca_file;  // as configured, for messages
   bool has_certificate = false;
+  bool accepts = false;  // of make_server()
 };
 
 }  // namespace mcpx::net

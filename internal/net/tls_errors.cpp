@@ -177,6 +177,8 @@ Error tls_error(const std::string& host, unsigned long failure, const Verdict& v
   const std::string what = "TLS with " + host;
   const char* known = ERR_reason_error_string(failure);
   const std::string reason = known ? known : "unknown failure";
+  // Of a client that came to us: what it can do about it is its own affair.
+  if (context.accepts) return Error("net.tls", fmt::format("{}: {}", what, reason));
   switch (ERR_GET_REASON(failure)) {
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_PACKET_LENGTH_TOO_LONG:

@@ -23,6 +23,7 @@ namespace mcpx::net {
 namespace {
 
 constexpr std::size_t kReadSize = 16 * 1024 + 512;  // a record and what surrounds it
+constexpr std::size_t kFirstRead = 2 * 1024;        // a ClientHello mostly fits
 constexpr std::size_t kWriteSize = 64 * 1024;       // sealed at once
 // What may wait for our next write. Nothing but a flood of key updates gets there.
 constexpr std::size_t kMaxWaiting = 4 * kWriteSize;
@@ -79,6 +80,7 @@ class TlsStream final : public ByteStream {
   ~TlsStream() override { close(); }
 
   Task<Result<void>> handshake();
+  void arrived_already(std::string_view bytes) { engine_.feed(bytes); }
 
   Task<Result<std::size_t>> read_some(std::span<char> into) override;
   Task<Result<void>> write(std::span<const std::string_view> parts) override;
@@ -360,6 +362,36 @@ Task<Result<std::unique_ptr<ByteStream>>> start_tls(std::unique_ptr<ByteStream> 
   tls->read_deadline(kNever);
   tls->write_deadline(kNever);
   co_return std::unique_ptr<ByteStream>(std::move(tls));
+}
+
+Task<Result<AcceptedTls>> accept_tls(std::unique_ptr<ByteStream> stream,
+                                     std::shared_ptr<const TlsContext> context, TimePoint deadline,
+                                     runtime::CancelSource* cancel) {
+  // RFC 8446 section 5.1: whatever speaks TLS begins with a record of this type.
+  constexpr char kHandshakeRecord = 22;
+  ByteStream* inside = stream.get();
+  runtime::CancelSource::Subscription subscription;
+  if (cancel) subscription = cancel->subscribe([inside](const std::string&) { inside->close(); });
+  stream->read_deadline(deadline);
+  const std::string peer = stream->peer();
+  std::array<char, kFirstRead> first;
+  Result<std::size_t> bytes = co_await stream->read_some(first);
+  if (!bytes) co_return bytes.error();
+  if (*bytes == 0) co_return Error("net.closed", fmt::format("{}: left without a word", peer));
+  if (first[0] != kHandshakeRecord) co_return AcceptedTls(std::move(stream), false);
+  Ssl ssl(SSL_new(context->impl().context.get()));
+  if (!ssl) co_return Error("net.tls", "no memory for a TLS connection");
+  SSL_set_accept_state(ssl.get());
+  auto tls =
+      std::make_unique<TlsStream>(std::move(stream), std::move(context), ssl.release(), peer);
+  tls->arrived_already(std::string_view(first.data(), *bytes));
+  tls->read_deadline(deadline);
+  tls->write_deadline(deadline);
+  Result<void> shaken = co_await tls->handshake();
+  if (!shaken) co_return shaken.error();
+  tls->read_deadline(kNever);
+  tls->write_deadline(kNever);
+  co_return AcceptedTls(std::move(tls), true);
 }
 
 }  // namespace mcpx::net
