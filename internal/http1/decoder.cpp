@@ -18,7 +18,6 @@ constexpr std::size_t kMaxTarget = 8 * 1024;
 constexpr std::size_t kMaxMethod = 32;
 constexpr std::size_t kMaxRequestLine = kMaxMethod + kMaxTarget + 16;
 constexpr std::size_t kMaxStatusLine = 1024;
-constexpr std::size_t kMaxFields = 256;
 constexpr int kMaxInterim = 16;  // 1xx responses before the real one
 
 constexpr const char* kUnsupported = "http.unsupported";
@@ -32,7 +31,7 @@ std::string_view view(beast::string_view text) {
 template <bool is_request>
 class HeadParser final : public beast::http::basic_parser<is_request> {
  public:
-  explicit HeadParser(Fields& fields) : fields_(fields) {
+  HeadParser(Fields& fields, std::size_t most) : fields_(fields), most_(most) {
     this->skip(true);
     this->header_limit(std::numeric_limits<std::uint32_t>::max());  // HeadScanner's duty
     this->body_limit(boost::none);
@@ -60,7 +59,7 @@ class HeadParser final : public beast::http::basic_parser<is_request> {
   }
   void on_field_impl(beast::http::field field, beast::string_view name, beast::string_view value,
                      Error& error) override {
-    if (fields_.size() == kMaxFields) {
+    if (fields_.size() == most_) {
       too_many_fields = true;
       error = beast::http::error::header_limit;
       return;
@@ -96,6 +95,7 @@ class HeadParser final : public beast::http::basic_parser<is_request> {
   void on_finish_impl(Error&) override {}
 
   Fields& fields_;
+  const std::size_t most_;
 };
 
 // Beast's error for a head, or empty when all of `text` was one.
@@ -156,13 +156,14 @@ struct RequestDecoder::Impl final : Framer {
 };
 
 void RequestDecoder::Impl::on_head(std::string_view text, std::size_t first_line) {
-  HeadParser<true> parser(head.fields);
+  HeadParser<true> parser(head.fields, field_limit());
   if (const auto error = parse(parser, text)) {
     if (parser.too_many_fields) {
       return refuse(431, "http.too_large",
-                    "request has more than " + std::to_string(kMaxFields) + " header fields");
+                    "request has more than " + std::to_string(field_limit()) + " header fields");
     }
-    if (error == beast::http::error::bad_version && names_a_version(text.substr(0, first_line))) {
+    if (error == beast::http::error::bad_version &&
+        names_another_version(text.substr(0, first_line))) {
       return refuse(505, kUnsupported, "only HTTP/1.1 and HTTP/1.0 are spoken here");
     }
     return refuse_malformed(why(error));
@@ -308,7 +309,7 @@ void ResponseDecoder::Impl::on_head(std::string_view text, std::size_t first_lin
     text = patched;
   }
   clear_head();
-  HeadParser<false> parser(head.fields);
+  HeadParser<false> parser(head.fields, field_limit());
   if (const auto error = parse(parser, text)) return refuse_malformed(why(error));
   if (parser.status < 100 || parser.status > 599) {
     return refuse_malformed("status " + std::to_string(parser.status));

@@ -19,6 +19,7 @@ namespace mcpx::http1 {
 struct Limits {
   std::size_t head_bytes = 64 * 1024;
   std::size_t body_bytes = 16 * 1024 * 1024;
+  std::size_t fields = 256;
 };
 
 // A malformed message: the status a server answers with (400, 408, 413, 414, 431, 501, 505) and

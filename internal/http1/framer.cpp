@@ -78,7 +78,7 @@ const char* remedy_for(unsigned status, bool answer) {
       return "send a smaller body, or raise limits.body in the configuration";
     case 414:
     case 431:
-      return "send a shorter head, or raise limits.head in the configuration";
+      return "send a shorter head, or raise limits.head or limits.headers in the configuration";
     case 417:
     case 501:
     case 505:

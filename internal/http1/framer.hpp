@@ -80,6 +80,7 @@ class Framer {
   Phase phase() const { return phase_; }
   void finish() { phase_ = Phase::done; }
   std::size_t body_limit() const { return limits_.body_bytes; }
+  std::size_t field_limit() const { return limits_.fields; }
 
   // A request's body is taken whole, so a size beyond the limit is refused when it is announced.
   bool refuse_announced_ = true;

@@ -35,9 +35,11 @@ bool is_authority(std::string_view text) {
   });
 }
 
-bool names_a_version(std::string_view line) {
+bool names_another_version(std::string_view line) {
   const auto text = line.substr(std::min(line.rfind(' ') + 1, line.size()));
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  // With one of ours the line is merely wrong elsewhere: a target that holds a space.
+  if (text == "HTTP/1.1" || text == "HTTP/1.0") return false;
   return text.size() == 8 && text.substr(0, 5) == "HTTP/" && digit(text[5]) && text[6] == '.' &&
          digit(text[7]);
 }

@@ -24,7 +24,7 @@ Coding coding(const Facts& facts);
 bool is_authority(std::string_view text);
 
 // "HTTP/2.0": another version than ours, well spelled, is 505 and not 400.
-bool names_a_version(std::string_view line);
+bool names_another_version(std::string_view line);
 
 std::string_view trimmed(std::string_view text);  // of spaces and tabs
 
