@@ -6,8 +6,6 @@
 #include <exception>
 #include <utility>
 
-#include "http/answer.hpp"
-#include "http/front_door.hpp"
 #include "log/log.hpp"
 
 namespace mcpx::http {
@@ -25,23 +23,24 @@ constexpr Milliseconds kShrinkAfter{5'000};
 constexpr Milliseconds kDrainTime{1'000};
 constexpr std::size_t kMaxDrained = 1024 * 1024;
 
-constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
-Connection::Connection(ServerSide& server, runtime::TaskGroup& group,
-                       std::unique_ptr<net::ByteStream> stream, Server::Transport transport,
-                       Admission admission)
-    : server_(server),
-      group_(group),
+Connection::Connection(ServerSide& side, std::unique_ptr<net::ByteStream> stream,
+                       Server::Transport transport, Admission admission)
+    : side_(side),
+      options_(side.options),
       stream_(std::move(stream)),
       transport_(transport),
       admission_(admission),
-      decoder_(server.options().limits),
+      decoder_(options_->limits),
       wanted_size_(kFirstBuffer) {}
 
-Connection::~Connection() = default;
+Connection::~Connection() {
+  leave_line();
+  forget_request();
+}
 
 // ---- reader ------------------------------------------------------------------------------------
 
@@ -110,12 +109,16 @@ void Connection::feed(std::string_view bytes) {
   } else if (used < bytes.size() && decoder_.done()) {
     keep(bytes.substr(used));
   }
-  if (decoder_.refusal() || decoder_.done()) return become_busy();
+  if (phase_ == Phase::body) count_body(used);
+  if (!admitted_ && decoder_.head_done() && !decoder_.refusal()) admit();
+  if (refused_ || decoder_.refusal() || decoder_.done()) return become_busy();
   on_progress();
 }
 
 void Connection::become_busy() {
   phase_ = Phase::busy;
+  served_ = true;
+  leave_line();
   stream_->read_deadline(kNever);
   input_.wake();
 }
@@ -127,11 +130,12 @@ void Connection::on_progress() {
     if (!decoder_.started()) return;  // blank lines before the request line
     phase_ = Phase::head;
     shrunk_ = false;
-    stream_->read_deadline(Clock::now() + server_.options().head_timeout);
+    stream_->read_deadline(Clock::now() + options().head_timeout);
   }
   if (phase_ == Phase::head && decoder_.head_done()) {
     phase_ = Phase::body;
-    stream_->read_deadline(Clock::now() + server_.options().body_timeout);
+    leave_line();
+    stream_->read_deadline(Clock::now() + options().body_timeout);
     if (decoder_.expects_continue()) input_.wake();
   }
 }
@@ -161,7 +165,7 @@ void Connection::shrink() {
   std::string().swap(text_);
   std::string().swap(kept_);
   std::vector<std::string_view>().swap(parts_);
-  const Milliseconds idle = server_.options().idle_timeout;
+  const Milliseconds idle = options().idle_timeout;
   stream_->read_deadline(Clock::now() + std::max(idle - kShrinkAfter, Milliseconds(0)));
 }
 
@@ -181,8 +185,8 @@ void Connection::on_read_end(const Error* error) {
 
 Task<void> Connection::run() {
   start_idle();
-  if (admission_ == Admission::turned_away) become_busy();  // answered before it asks
-  group_.spawn("http reader", read_loop());
+  if (admission_ != Admission::served) turn_away();
+  side_.group.spawn("http reader", read_loop());
   while (keep_alive_) {
     while (phase_ != Phase::busy && !reader_done_) {
       if (phase_ == Phase::body && decoder_.expects_continue() && !continued_) {
@@ -203,12 +207,14 @@ Task<void> Connection::run() {
 }
 
 void Connection::start_idle() {
-  const Milliseconds idle = server_.options().idle_timeout;
+  wait_in_line();
+  const Milliseconds idle = options().idle_timeout;
   shrunk_ = idle <= kShrinkAfter;
   stream_->read_deadline(Clock::now() + std::min(idle, kShrinkAfter));
 }
 
 void Connection::next_request() {
+  forget_request();
   decoder_.reset();
   gone_.reset();
   answer_ = Answer::none;
@@ -223,35 +229,20 @@ void Connection::next_request() {
 
 Task<void> Connection::serve_request() {
   keep_alive_ = false;
-  if (admission_ == Admission::turned_away) {
-    const Error full("http.too_many_connections",
-                     fmt::format("{} connections are open already", server_.options().connections),
-                     "close some, or raise limits.connections");
-    co_return co_await refuse(503, full);
-  }
-  if (timed_out_) {
-    const Error late("http.request_timeout", "the request was not complete in time",
-                     "send the whole request without pauses");
-    co_return co_await refuse(408, late);
-  }
-  if (decoder_.refusal()) {
-    co_return co_await refuse(decoder_.refusal()->status, decoder_.refusal()->error);
-  }
-  keep_alive_ = head().keep_alive && !stopping_;
   gone_.emplace();
   if (client_left_) gone_->cancel("the client closed the connection");
-  if (transport_ == Server::Transport::tcp) {
-    const ServerOptions& options = server_.options();
-    const std::optional<Error> stranger =
-        check_front_door(head(), options.allowed_hosts, options.allowed_origins);
-    if (stranger) co_return co_await refuse(403, *stranger);
+  if (timed_out_ && !refused_) {
+    refused_.emplace(408, Error("http.request_timeout", "the request was not complete in time",
+                                "send the whole request without pauses, or raise listen.timeouts"));
   }
-  if (Handler* handler = server_.route(head().path())) {
-    co_return co_await call_handler(*handler);
+  if (const http1::Refusal* refusal = decoder_.refusal()) {
+    refused_.emplace(refusal->status, refusal->error);
   }
-  const Error nowhere("http.not_found", "nothing is served at this path",
-                      "MCP is at /mcp, the administration at /v1");
-  co_await refuse(404, nowhere);
+  // A body that was not read to its end cannot be followed by anything.
+  keep_alive_ = decoder_.done() && head().keep_alive && !stopping_ && !timed_out_;
+  if (refused_) co_return co_await refuse(*refused_);
+  if (preflight_) co_return co_await answer_preflight();
+  co_await call_handler(*handler_);
 }
 
 Task<void> Connection::call_handler(Handler& handler) {
@@ -268,16 +259,10 @@ Task<void> Connection::call_handler(Handler& handler) {
   log::error("request {} {} {}: the handler did not answer{}{}", request_id(), head().method,
              head().path(), bug.empty() ? "" : ": ", bug);
   if (answer_ != Answer::none) co_return;
-  const Error internal("http.internal", "the request was not answered because of a fault in mcpx",
-                       "see the log of the daemon");
-  co_await refuse(500, internal);
-}
-
-Task<void> Connection::refuse(unsigned status, const Error& error) {
-  const std::string body = error_body(error);
-  const std::string_view parts[] = {body};
-  Result<void> sent = co_await respond(status, kJson, parts, std::span<const http1::Field>());
-  static_cast<void>(sent);  // respond() has noted it
+  refused_.emplace(500,
+                   Error("http.internal", "the request was not answered because of a fault in mcpx",
+                         "see the log of the daemon"));
+  co_await refuse(*refused_);
 }
 
 Task<void> Connection::end() {
@@ -303,6 +288,12 @@ void Connection::finish() {
   if (phase_ == Phase::idle) stream_->close();
 }
 
+void Connection::evict() {
+  leave_line();
+  stopping_ = true;
+  stream_->close();
+}
+
 void Connection::abort() {
   finish();
   if (gone_) gone_->cancel("mcpx is stopping");
@@ -311,8 +302,7 @@ void Connection::abort() {
 
 std::string_view Connection::request_id() const {
   if (id_size_ == 0) {
-    const auto end =
-        fmt::format_to_n(id_.data(), id_.size(), "r-{:x}", server_.next_request_number());
+    const auto end = fmt::format_to_n(id_.data(), id_.size(), "r-{:x}", ++side_.shared.requests);
     id_size_ = std::min(end.size, id_.size());
   }
   return {id_.data(), id_size_};

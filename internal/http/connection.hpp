@@ -15,36 +15,33 @@
 #include <vector>
 
 #include "http/server.hpp"
-#include "runtime/task_group.hpp"
+#include "http/server_side.hpp"
 #include "runtime/waiter.hpp"
 
 namespace mcpx::http {
 
-// What connections take from their server.
-class ServerSide {
- public:
-  virtual ~ServerSide() = default;
-  virtual const ServerOptions& options() const = 0;
-  virtual Handler* route(std::string_view path) const = 0;  // null: none
-  virtual std::uint64_t next_request_number() = 0;          // any thread
-};
-
 class Connection final : public Exchange {
  public:
-  enum class Admission { served, turned_away };  // turned away: one 503, then the end
+  // turned_away: one 503, then the end. plain: the same with 400, to a peer that does not speak
+  // TLS where it should.
+  enum class Admission { served, turned_away, plain };
 
-  Connection(ServerSide& server, runtime::TaskGroup& group, std::unique_ptr<net::ByteStream> stream,
-             Server::Transport transport, Admission admission);
+  Connection(ServerSide& side, std::unique_ptr<net::ByteStream> stream, Server::Transport transport,
+             Admission admission);
   ~Connection() override;
 
   Task<void> run();
   void finish();  // no further request: idle ends now, busy after its answer
   void abort();   // ends now, whatever is going on
+  void evict();   // ends now; for one that waits for a request
+
+  bool counted = true;  // among the server's open ones
 
   const http1::RequestHead& head() const override { return decoder_.head(); }
   PaddedBuffer take_body() override { return decoder_.take_body(); }
-  runtime::Shard& shard() const override { return group_.shard(); }
+  runtime::Shard& shard() const override { return side_.group.shard(); }
   std::string_view request_id() const override;
+  std::string_view principal() const override;
   runtime::CancelSource& gone() override { return *gone_; }
   Task<Result<void>> respond(unsigned status, std::string_view content_type,
                              std::span<const std::string_view> body,
@@ -56,6 +53,7 @@ class Connection final : public Exchange {
   bool streaming() const override { return answer_ == Answer::streaming; }
 
  private:
+  friend class WaitingList;
   enum class Phase { idle, head, body, busy, draining };
   enum class Answer { none, complete, streaming, ended };
 
@@ -72,10 +70,22 @@ class Connection final : public Exchange {
   bool crowded() const { return kept_.size() - kept_at_ >= kMaxKept; }
   void become_busy();
 
+  // Who may come in (admission.cpp).
+  void admit();
+  void turn_away();  // answers before it asks
+  // `extra`, and what a browser needs to let the page of a listed origin read the answer.
+  std::span<const http1::Field> with_cors(std::span<const http1::Field> extra);
+  Task<void> answer_preflight();
+  void count_body(std::size_t bytes);
+  void wait_in_line();
+  void leave_line();
+  void forget_request();  // what it was counted as
+  const ServerOptions& options() const { return *options_; }
+
   // Main.
   Task<void> serve_request();
   Task<void> call_handler(Handler& handler);
-  Task<void> refuse(unsigned status, const Error& error);
+  Task<void> refuse(const Refused& refused);
   Task<void> end();
   void next_request();
   void start_idle();
@@ -85,8 +95,8 @@ class Connection final : public Exchange {
 
   static constexpr std::size_t kMaxKept = 64 * 1024;  // of pipelined requests
 
-  ServerSide& server_;
-  runtime::TaskGroup& group_;
+  ServerSide& side_;
+  std::shared_ptr<const ServerOptions> options_;  // of the request in progress
   std::unique_ptr<net::ByteStream> stream_;
   const Server::Transport transport_;
   const Admission admission_;
@@ -99,6 +109,15 @@ class Connection final : public Exchange {
   std::string kept_;         // bytes that came while a request was in progress
   std::size_t kept_at_ = 0;  // consumed of them
   std::size_t drained_ = 0;
+  std::optional<Refused> refused_;        // what the request is answered instead
+  Handler* handler_ = nullptr;            // once admitted
+  const Principal* principal_ = nullptr;  // the same; counted as in progress
+  std::string_view cors_origin_;          // in the head; empty: no page of a listed origin
+  std::vector<http1::Field> cors_fields_;
+  std::size_t body_counted_ = 0;
+  WaitingList* line_ = nullptr;  // the list it waits in, linked by the next two
+  Connection* waits_before_ = nullptr;
+  Connection* waits_after_ = nullptr;
   runtime::Waiter input_;  // the main coroutine sleeps here
   runtime::Waiter room_;   // the reader, when too much is kept
 
@@ -107,6 +126,9 @@ class Connection final : public Exchange {
   Phase phase_ = Phase::idle;
   Answer answer_ = Answer::none;
   bool keep_alive_ = true;
+  bool admitted_ = false;  // or refused: the head was looked at
+  bool preflight_ = false;
+  bool served_ = false;  // a request was complete once
   bool stopping_ = false;
   bool timed_out_ = false;  // the request was not complete in time: 408
   bool continued_ = false;  // 100 was sent for this request

@@ -96,4 +96,12 @@ std::optional<Error> check_front_door(const http1::RequestHead& head,
   return std::nullopt;
 }
 
+std::string_view listed_origin(const http1::RequestHead& head,
+                               std::span<const std::string> allowed_origins) {
+  if (allowed_origins.empty()) return {};
+  const auto origin = head.fields.find("origin");
+  if (!origin || head.fields.count("origin") != 1 || !listed(allowed_origins, *origin)) return {};
+  return *origin;
+}
+
 }  // namespace mcpx::http

@@ -23,4 +23,9 @@ std::optional<Error> check_front_door(const http1::RequestHead& head,
                                       std::span<const std::string> allowed_hosts,
                                       std::span<const std::string> allowed_origins);
 
+// The origin of a request that came in because it is listed, or empty. Its page may read the answer
+// (CORS); pages of loopback origins, which nobody chose, may not.
+std::string_view listed_origin(const http1::RequestHead& head,
+                               std::span<const std::string> allowed_origins);
+
 }  // namespace mcpx::http

@@ -1,14 +1,15 @@
 #include "http/server.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "http/connection.hpp"
-#include "runtime/task_group.hpp"
+#include "http/server_side.hpp"
+#include "log/log.hpp"
 #include "runtime/timer.hpp"
 
 namespace mcpx::http {
@@ -17,61 +18,81 @@ namespace {
 // Connections turned away with a 503 at one time; beyond, they are closed without a word.
 constexpr std::size_t kTurnedAway = 64;
 
-// The connections of one shard. Thread: that shard.
-struct ShardSide {
-  explicit ShardSide(runtime::Shard& shard) : group(shard) {}
-  runtime::TaskGroup group;
-  std::unordered_set<Connection*> connections;
-  bool stopping = false;
-};
-
 bool matches(const Route& route, std::string_view path) {
   if (path.substr(0, route.prefix.size()) != route.prefix) return false;
   return path.size() == route.prefix.size() || path[route.prefix.size()] == '/' ||
          route.prefix.back() == '/';
 }
 
+std::shared_ptr<const ServerOptions> completed(const ServerOptions& options) {
+  auto out = std::make_shared<ServerOptions>(options);
+  if (!out->access) out->access = std::make_shared<const Access>(AccessOptions());
+  return out;
+}
+
 }  // namespace
 
-struct Server::Impl final : ServerSide {
-  Impl(const ServerOptions& options_in, std::vector<Route> routes_in)
-      : settings(options_in), routes(std::move(routes_in)) {
-    std::stable_sort(routes.begin(), routes.end(), [](const Route& a, const Route& b) {
-      return a.prefix.size() > b.prefix.size();
-    });
+Handler* ServerShared::route(std::string_view path) const {
+  for (const Route& candidate : routes) {
+    if (matches(candidate, path)) return candidate.handler;
+  }
+  return nullptr;
+}
+
+struct Server::Impl {
+  Impl(const ServerOptions& options, std::vector<Route> routes) : settings(completed(options)) {
+    shared.routes = std::move(routes);
+    std::stable_sort(
+        shared.routes.begin(), shared.routes.end(),
+        [](const Route& a, const Route& b) { return a.prefix.size() > b.prefix.size(); });
   }
 
-  const ServerOptions& options() const override { return settings; }
-  Handler* route(std::string_view path) const override {
-    for (const Route& candidate : routes) {
-      if (matches(candidate, path)) return candidate.handler;
-    }
-    return nullptr;
-  }
-  std::uint64_t next_request_number() override { return ++requests; }
-
-  ShardSide& side(runtime::Shard& shard) {
+  ServerSide& side(runtime::Shard& shard) {
     const std::lock_guard guard(mutex);
     auto& found = sides[&shard];
-    if (!found) found = std::make_unique<ShardSide>(shard);
+    if (!found) found = std::make_shared<ServerSide>(shard, shared, settings);
     return *found;
   }
 
-  Task<void> serve_connection(ShardSide& side, std::unique_ptr<Connection> connection);
+  Task<void> serve_connection(ServerSide& side, std::unique_ptr<Connection> connection);
+  Task<void> serve_secure(ServerSide& side, std::unique_ptr<net::ByteStream> stream,
+                          Connection::Admission admission);
 
-  const ServerOptions settings;
-  std::vector<Route> routes;  // longest prefix first
-  std::atomic<std::size_t> open{0};
-  std::atomic<std::uint64_t> requests{0};
-  std::mutex mutex;  // of `sides`, taken once per connection; a side itself belongs to its shard
-  std::unordered_map<runtime::Shard*, std::unique_ptr<ShardSide>> sides;
+  ServerShared shared;
+  std::mutex mutex;  // of the next two, taken once per connection; a side belongs to its shard
+  std::shared_ptr<const ServerOptions> settings;
+  std::unordered_map<runtime::Shard*, std::shared_ptr<ServerSide>> sides;
 };
 
-Task<void> Server::Impl::serve_connection(ShardSide& side, std::unique_ptr<Connection> connection) {
+Task<void> Server::Impl::serve_connection(ServerSide& side,
+                                          std::unique_ptr<Connection> connection) {
+  side.connections.insert(connection.get());
   co_await connection->run();
   side.connections.erase(connection.get());
+  const bool counted = connection->counted;
   connection.reset();
-  --open;
+  if (counted) --shared.open;
+}
+
+Task<void> Server::Impl::serve_secure(ServerSide& side, std::unique_ptr<net::ByteStream> stream,
+                                      Connection::Admission admission) {
+  Handshake handshake;
+  const auto place = side.handshakes.insert(side.handshakes.end(), &handshake);
+  const TimePoint deadline = Clock::now() + side.options->handshake_timeout;
+  std::shared_ptr<const net::TlsContext> context = side.options->tls;
+  const std::string peer = stream->peer();
+  Result<net::AcceptedTls> accepted =
+      co_await net::accept_tls(std::move(stream), std::move(context), deadline, &handshake.cancel);
+  if (handshake.counted) side.handshakes.erase(place);  // else it was taken out
+  if (!accepted || side.stopping || !handshake.counted) {
+    if (!accepted) log::debug("{}: no TLS connection: {}", peer, accepted.error().message);
+    if (handshake.counted) --shared.open;
+    co_return;
+  }
+  if (!accepted->secure) admission = Connection::Admission::plain;
+  auto connection = std::make_unique<Connection>(side, std::move(accepted->stream),
+                                                 Server::Transport::tcp, admission);
+  co_await serve_connection(side, std::move(connection));
 }
 
 Server::Server(const ServerOptions& options, std::vector<Route> routes)
@@ -80,29 +101,45 @@ Server::~Server() = default;
 
 void Server::serve(runtime::Shard& shard, std::unique_ptr<net::ByteStream> stream,
                    Transport transport) {
-  ShardSide& side = impl_->side(shard);
-  const std::size_t limit = impl_->settings.connections;
-  const std::size_t open = ++impl_->open;
-  if (side.stopping || open > limit + kTurnedAway) {
-    --impl_->open;
-    return;  // the stream closes
+  ServerSide& side = impl_->side(shard);
+  if (side.stopping) return;  // the stream closes
+  const std::size_t limit = side.options->connections;
+  std::size_t open = ++impl_->shared.open;
+  if (open > limit && side.make_room()) --open;
+  if (open > limit + kTurnedAway) {
+    --impl_->shared.open;
+    return;
   }
   const auto admission =
       open > limit ? Connection::Admission::turned_away : Connection::Admission::served;
-  auto connection =
-      std::make_unique<Connection>(*impl_, side.group, std::move(stream), transport, admission);
-  side.connections.insert(connection.get());
+  if (transport == Transport::tcp && side.options->tls) {
+    side.group.spawn("tls handshake", impl_->serve_secure(side, std::move(stream), admission));
+    return;
+  }
+  auto connection = std::make_unique<Connection>(side, std::move(stream), transport, admission);
   side.group.spawn("http connection", impl_->serve_connection(side, std::move(connection)));
 }
 
+void Server::reconfigure(const ServerOptions& options) {
+  const std::lock_guard guard(impl_->mutex);
+  impl_->settings = completed(options);
+  for (const auto& [shard, side] : impl_->sides) {
+    shard->post([side = side, next = impl_->settings] { side->options = next; });
+  }
+}
+
 std::size_t Server::connections() const {
-  return impl_->open;
+  return impl_->shared.open;
 }
 
 Task<void> Server::stop(runtime::Shard& shard, TimePoint deadline) {
-  ShardSide& side = impl_->side(shard);
+  ServerSide& side = impl_->side(shard);
   side.stopping = true;
-  // A copy: a connection may end, and leave the set, as soon as it is told.
+  // Copies: a connection may end, and leave the set, as soon as it is told.
+  const std::vector<Handshake*> greeting(side.handshakes.begin(), side.handshakes.end());
+  for (Handshake* handshake : greeting) {
+    handshake->cancel.cancel("mcpx is stopping");
+  }
   const std::vector<Connection*> now(side.connections.begin(), side.connections.end());
   for (Connection* connection : now) {
     connection->finish();

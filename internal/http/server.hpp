@@ -1,8 +1,9 @@
 // The HTTP server: connections over net streams, the front-door checks, and one handler per route.
 //
 // A connection lives on the shard that got it. For each request the server reads the whole body
-// (within limits), checks Origin and Host (every route, case C70), and awaits the handler, which
-// answers exactly once through its Exchange. Slow or silent peers end at their deadline.
+// (within limits), checks Origin, Host and token as soon as the head is there (every route, case
+// C70), and awaits the handler, which answers exactly once through its Exchange. Slow or silent
+// peers end at their deadline, and when all connections are taken those that wait longest go first.
 // Thread: Server startup; everything about one connection on its shard.
 #pragma once
 
@@ -16,10 +17,12 @@
 #include "base/clock.hpp"
 #include "base/padded_buffer.hpp"
 #include "base/result.hpp"
+#include "http/access.hpp"
 #include "http1/decoder.hpp"
 #include "http1/encode.hpp"
 #include "http1/message.hpp"
 #include "net/stream.hpp"
+#include "net/tls.hpp"
 #include "runtime/cancel.hpp"
 #include "runtime/shard.hpp"
 #include "runtime/task.hpp"
@@ -71,13 +74,17 @@ struct Route {
 
 struct ServerOptions {
   http1::Limits limits;
-  std::size_t connections = 4096;      // per server; more are answered 503 and closed
+  std::size_t connections = 4096;         // per server; more end idle ones, else are answered 503
+  std::size_t bodies_bytes = 256u << 20;  // of all requests being received or served
+  Milliseconds handshake_timeout{10'000};
   Milliseconds head_timeout{10'000};   // from the first byte of a request to its head's end
   Milliseconds body_timeout{30'000};   // from the head's end to the body's
   Milliseconds idle_timeout{120'000};  // between requests
   Milliseconds write_timeout{30'000};
   // Host values accepted besides loopback names; Origin values accepted besides loopback origins.
   std::vector<std::string> allowed_hosts, allowed_origins;
+  std::shared_ptr<const Access> access;        // null: everybody comes in
+  std::shared_ptr<const net::TlsContext> tls;  // of make_server(); null: plain HTTP
 };
 
 class Server {
@@ -88,9 +95,14 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   // Serves one connection on the shard it belongs to, whose thread must be current. `local` marks a
-  // Unix socket: Origin and Host say nothing there and are not checked.
+  // Unix socket: Origin and Host say nothing there and are not checked, no token is needed, and TLS
+  // is not spoken.
   enum class Transport { tcp, local };
   void serve(runtime::Shard& shard, std::unique_ptr<net::ByteStream> stream, Transport transport);
+
+  // What holds from the next connection, and from the next request of each open one, except
+  // `limits`, which an open connection keeps. Any thread.
+  void reconfigure(const ServerOptions& options);
 
   std::size_t connections() const;  // any thread
 

@@ -54,7 +54,7 @@ std::string error_body(const Error& error) {
 
 Task<Result<void>> Connection::send(std::span<const std::string_view> parts) {
   writing_ = true;
-  stream_->write_deadline(Clock::now() + server_.options().write_timeout);
+  stream_->write_deadline(Clock::now() + options().write_timeout);
   Result<void> sent = co_await stream_->write(parts);
   writing_ = false;
   if (!sent) {
@@ -76,7 +76,7 @@ Task<Result<void>> Connection::respond(unsigned status, std::string_view content
     length += part.size();
   }
   text_.clear();
-  http1::append_response_head(text_, status, content_type, length, extra, keep_alive_);
+  http1::append_response_head(text_, status, content_type, length, with_cors(extra), keep_alive_);
   parts_.clear();
   parts_.push_back(text_);
   // What must not have a body (RFC 9110 sections 9.3.2, 15.3.5, 15.4.5) gets none.
@@ -89,7 +89,8 @@ Task<Result<void>> Connection::begin_stream(std::span<const http1::Field> extra)
   if (answer_ != Answer::none || writing_) co_return misuse("the request was answered twice");
   answer_ = Answer::streaming;
   if (stopping_) keep_alive_ = false;
-  std::vector<http1::Field> fields(extra.begin(), extra.end());
+  const std::span<const http1::Field> all = with_cors(extra);
+  std::vector<http1::Field> fields(all.begin(), all.end());
   fields.emplace_back("Cache-Control", "no-cache");
   fields.emplace_back("X-Accel-Buffering", "no");  // nginx in front must pass events on at once
   if (!keep_alive_) fields.emplace_back("Connection", "close");

@@ -68,4 +68,23 @@ inline Task<void> Patient::handle(Exchange& exchange) {
   left.set(1);
 }
 
+// Answers once all it was told to expect are there, so that their connections are busy together.
+class Gathering final : public Handler {
+ public:
+  explicit Gathering(int wanted) : missing_(wanted) {}
+  Task<void> handle(Exchange& exchange) override;
+  runtime::Latch all, open;
+
+ private:
+  int missing_;
+};
+
+inline Task<void> Gathering::handle(Exchange& exchange) {
+  if (--missing_ == 0) all.open();
+  co_await open.wait();
+  const std::string_view parts[] = {"done"};
+  Result<void> sent = co_await exchange.respond(200, "text/plain", parts, kNoFields);
+  static_cast<void>(sent);
+}
+
 }  // namespace mcpx::http

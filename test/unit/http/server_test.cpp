@@ -2,7 +2,9 @@
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "unit/http/loopback.hpp"
@@ -188,25 +190,61 @@ TEST_CASE("a client that does not read ends at the write deadline") {
 }
 
 Task<void> limit_body(runtime::Shard& shard) {
-  Echo echo;
+  Gathering gathering(2);
   ServerOptions options;
   options.connections = 2;
-  Loopback loopback(shard, options, echo);
+  Loopback loopback(shard, options, gathering);
   auto first = co_await raw_client(shard, loopback.port());
   auto second = co_await raw_client(shard, loopback.port());
+  co_await say(*first, post("/", "x"));
+  co_await say(*second, post("/", "x"));
+  co_await gathering.all.wait();
   auto third = co_await raw_client(shard, loopback.port());
   const std::string answer = co_await read_to_end(*third);
   REQUIRE(answer.substr(0, 13) == "HTTP/1.1 503 ");
+  REQUIRE(answer.find("Retry-After: 1\r\n") != std::string::npos);
   REQUIRE(answer.find("limits.connections") != std::string::npos);
-  co_await say(*second, post("/", "still served"));
+  gathering.open.open();
   std::string seen;
-  const bool served = co_await read_until(*second, seen, "still served");
+  const bool served = co_await read_until(*second, seen, "done");
   REQUIRE(served);
   third.reset();
   co_await loopback.stop(kPatience);
 }
-TEST_CASE("one connection too many is told so") {
+TEST_CASE("one connection too many is told so while all others are busy") {
   test::on_shard(limit_body);
+}
+
+Task<void> room_body(runtime::Shard& shard) {
+  Echo echo;
+  ServerOptions options;
+  options.connections = 3;
+  Loopback loopback(shard, options, echo);
+  auto used = co_await raw_client(shard, loopback.port());
+  co_await say(*used, post("/", "used"));
+  std::string seen;
+  const bool served = co_await read_until(*used, seen, "used");
+  REQUIRE(served);
+  auto silent = co_await raw_client(shard, loopback.port());
+  auto slow = co_await raw_client(shard, loopback.port());
+  co_await say(*slow, "POST / HT");
+  std::vector<std::unique_ptr<net::ByteStream>> newcomers;
+  // Each of these needs room: what never asked anything goes first, the oldest of it.
+  for (net::ByteStream* expected : {silent.get(), slow.get(), used.get()}) {
+    auto next = co_await raw_client(shard, loopback.port());
+    co_await say(*next, post("/", "newcomer"));
+    std::string answer;
+    const bool answered = co_await read_until(*next, answer, "newcomer");
+    REQUIRE(answered);
+    const std::string rest = co_await read_to_end(*expected);
+    REQUIRE(rest.empty());
+    REQUIRE(loopback.server.connections() == 3);
+    newcomers.push_back(std::move(next));
+  }
+  co_await loopback.stop(kPatience);
+}
+TEST_CASE("connections that wait make room for new ones, the oldest first") {
+  test::on_shard(room_body);
 }
 
 Task<void> many_body(runtime::Shard& shard, std::size_t wanted) {
