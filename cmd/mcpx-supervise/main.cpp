@@ -1,10 +1,11 @@
 // mcpx-supervise: stands between the daemon and one server, so that the server's whole process tree
 // can be ended and be known to be gone.
 //
-//     mcpx-supervise CONTROL-FD PROGRAM ARGV0 [ARG...]
+//     mcpx-supervise CONTROL-FD OPEN-FILES PROGRAM ARGV0 [ARG...]
 //
 // Standard input, output and error are the pipes meant for the server. CONTROL-FD is one end of a
-// socket pair to the daemon (internal/process/supervise_protocol.hpp says what passes over it). The
+// socket pair to the daemon (internal/process/supervise_protocol.hpp says what passes over it).
+// OPEN-FILES is the server's soft limit of descriptors, 0 for that of the daemon. The
 // supervisor is a child subreaper: what the server forks, daemonises or leaves behind becomes its
 // child. It ends when nothing is left below it; it kills what is below it when the server fails,
 // when the daemon says so, and when the daemon is gone, however it went.
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -36,6 +38,7 @@ constexpr int kLastRetryMs = 500;
 
 struct Supervisor {
   int control;
+  rlim_t open_files;
   int signals = -1;
   pid_t server = 0;
   bool server_lives = false;
@@ -51,9 +54,18 @@ void report(const Supervisor& supervisor, ReportKind kind, int value) {
   send(supervisor.control, &record, sizeof record, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+void limit_open_files(rlim_t wanted) {
+  rlimit limit{};
+  if (wanted == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0 || wanted > limit.rlim_max) return;
+  limit.rlim_cur = wanted;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // In the forked child: becomes the server, or writes errno to `failure`.
-[[noreturn]] void become_server(pid_t supervisor, int failure, const char* program, char** argv) {
+[[noreturn]] void become_server(pid_t supervisor, rlim_t open_files, int failure,
+                                const char* program, char** argv) {
   setpgid(0, 0);
+  limit_open_files(open_files);
   // Should the supervisor itself be killed, the server goes with it. The second check is for the
   // case that it died before the request was made.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -79,7 +91,7 @@ int start_server(Supervisor& supervisor, const char* program, char** argv) {
   const pid_t self = getpid();
   const pid_t child = fork();
   if (child < 0) return errno;
-  if (child == 0) become_server(self, failure[1], program, argv);
+  if (child == 0) become_server(self, supervisor.open_files, failure[1], program, argv);
   close(failure[1]);
   int error = 0;
   ssize_t got;
@@ -185,18 +197,18 @@ void supervise_until_gone(Supervisor& supervisor) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
+  if (argc < 5) {
     fputs(
-        "usage: mcpx-supervise CONTROL-FD PROGRAM ARGV0 [ARG...]\n"
+        "usage: mcpx-supervise CONTROL-FD OPEN-FILES PROGRAM ARGV0 [ARG...]\n"
         "Started by mcpxd; of no use by hand.\n",
         stderr);
     return 2;
   }
-  Supervisor supervisor{atoi(argv[1])};
+  Supervisor supervisor{atoi(argv[1]), strtoul(argv[2], nullptr, 10)};
   fcntl(supervisor.control, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   supervisor.signals = open_signals();
-  const int error = supervisor.signals < 0 ? errno : start_server(supervisor, argv[2], argv + 3);
+  const int error = supervisor.signals < 0 ? errno : start_server(supervisor, argv[3], argv + 4);
   if (error != 0) {
     report(supervisor, ReportKind::not_started, error);
     return 127;

@@ -349,7 +349,7 @@ Task<Result<std::unique_ptr<Child>>> Child::start(runtime::Shard& shard, Command
   const std::size_t stderr_bytes = options.stderr_bytes;
   Result<std::string> program = locate_program(command);
   if (!program) co_return program.error();
-  Result<Spawned> spawned = spawn_supervised(command, *program, options.supervisor);
+  Result<Spawned> spawned = spawn_supervised(command, *program, options);
   if (!spawned) co_return spawned.error();
   auto child =
       std::make_unique<SupervisedChild>(shard, std::move(*spawned), command.program, stderr_bytes);

@@ -57,6 +57,10 @@ class Child {
   struct Options {
     std::string supervisor;  // path of mcpx-supervise
     std::size_t stderr_bytes = 64 * 1024;
+    // The soft limit of open files that the server gets, 0: the daemon's. The daemon raises its
+    // own, and programs that still use select(), or close every possible descriptor, suffer from
+    // that.
+    std::size_t open_files = 0;
   };
   // Starts the command. Errors: upstream.spawn_failed, with the command, the reason and (when the
   // program was not found) the PATH searched and how to extend it (case C73).

@@ -157,9 +157,10 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-std::vector<std::string> supervisor_arguments(const Command& command, const std::string& program) {
-  std::vector<std::string> arguments = {"mcpx-supervise", std::to_string(kControl), program,
-                                        command.program};
+std::vector<std::string> supervisor_arguments(const Command& command, const std::string& program,
+                                              std::size_t open_files) {
+  std::vector<std::string> arguments = {"mcpx-supervise", std::to_string(kControl),
+                                        std::to_string(open_files), program, command.program};
   arguments.insert(arguments.end(), command.args.begin(), command.args.end());
   return arguments;
 }
@@ -196,7 +197,7 @@ Result<std::string> locate_program(const Command& command) {
 }
 
 Result<Spawned> spawn_supervised(const Command& command, const std::string& program,
-                                 const std::string& supervisor) {
+                                 const Child::Options& options) {
   Spawned spawned;
   Ends theirs;
   if (!make_streams(spawned, theirs)) {
@@ -205,9 +206,10 @@ Result<Spawned> spawn_supervised(const Command& command, const std::string& prog
   }
   std::error_code ignored;
   // Absolute, because the change of directory comes before the exec.
-  const std::string file = std::filesystem::absolute(supervisor, ignored).string();
+  const std::string file = std::filesystem::absolute(options.supervisor, ignored).string();
   const SpawnPlan plan(theirs, command.cwd);
-  const int error = plan.spawn(spawned.supervisor, file, supervisor_arguments(command, program),
+  const int error = plan.spawn(spawned.supervisor, file,
+                               supervisor_arguments(command, program, options.open_files),
                                environment_entries(command));
   if (error != 0) {
     const bool missing = ::access(file.c_str(), X_OK) != 0;

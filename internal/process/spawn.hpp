@@ -22,7 +22,7 @@ struct Spawned {
 Result<std::string> locate_program(const Command& command);
 
 Result<Spawned> spawn_supervised(const Command& command, const std::string& program,
-                                 const std::string& supervisor);
+                                 const Child::Options& options);
 
 Error spawn_error(const std::string& program, const std::string& reason, std::string remedy = {});
 

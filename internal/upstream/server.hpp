@@ -68,6 +68,7 @@ struct Environment {        // what every server is given; outlives it
   std::vector<runtime::Shard*> shards;
   std::vector<std::string> path_extra;  // appended to every child's PATH
   config::Limits limits;
+  std::size_t open_files = 0;     // soft limit of each child, 0: that of the daemon
   store::Store* store = nullptr;  // what is remembered across restarts; may be null
   StartGate* starts = nullptr;    // may be null: then nothing limits them
 };

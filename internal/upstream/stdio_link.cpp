@@ -41,6 +41,7 @@ Task<Result<std::shared_ptr<Link>>> open_stdio_link(LinkContext context) {
                                  context.environment.path_extra);
   process::Child::Options options;
   options.supervisor = context.environment.supervisor;
+  options.open_files = context.environment.open_files;
   options.stderr_bytes = context.environment.limits.stderr_bytes;
   Result<std::unique_ptr<process::Child>> child =
       co_await process::Child::start(context.home, std::move(command), options);
