@@ -37,32 +37,11 @@ bool holds_reference(std::string_view text) {
   return false;
 }
 
-// A secret written into the file is a secret in every backup of it, so only references are taken.
 template <auto Member>
 void read_secret(Context& context, const Field& field, Auth& auth) {
   Auth::Value& out = auth.*Member;
   out.at = field.at;
-  if (field.value.kind != Node::Kind::scalar) return wrong_type(context, field, "text");
-  const std::string& raw = field.value.scalar;
-  if (!holds_reference(raw)) {
-    context.problems.add(
-        field.value_at(), fmt::format("'{}' must be a reference, not the value itself", field.name),
-        fmt::format("write {}: ${{env:NAME}} or {}: ${{file:PATH}}, with the value "
-                    "in that variable or file",
-                    field.name, field.name));
-    return;
-  }
-  Expansion expansion = expand(context, raw, field.value_at(), Secrecy::secret);
-  if (!expansion.ok || context.forgive_references) return;
-  std::string_view why;
-  if (expansion.text.empty()) why = "is empty";
-  if (has_control(expansion.text)) why = "holds a line end or another control character";
-  if (why.empty()) {
-    out.text = std::move(expansion.text);
-  } else {
-    context.problems.add(field.value_at(), fmt::format("what '{}' refers to {}", field.name, why),
-                         "correct the variable or the file");
-  }
+  read_reference(context, field, out.text);
 }
 
 void read_auth_name(Context& context, const Field& field, Auth& auth) {
@@ -180,6 +159,35 @@ void apply_query(Context& context, ServerDraft& draft) {
 }
 
 }  // namespace
+
+// A secret written into the file is a secret in every backup of it, so only references are taken.
+bool read_reference(Context& context, const Field& field, std::string& out) {
+  if (field.value.kind != Node::Kind::scalar) {
+    wrong_type(context, field, "text");
+    return false;
+  }
+  const std::string& raw = field.value.scalar;
+  if (!holds_reference(raw)) {
+    context.problems.add(
+        field.value_at(), fmt::format("'{}' must be a reference, not the value itself", field.name),
+        fmt::format("write {}: ${{env:NAME}} or {}: ${{file:PATH}}, with the value "
+                    "in that variable or file",
+                    field.name, field.name));
+    return false;
+  }
+  Expansion expansion = expand(context, raw, field.value_at(), Secrecy::secret);
+  if (!expansion.ok || context.forgive_references) return false;
+  std::string_view why;
+  if (expansion.text.empty()) why = "is empty";
+  if (has_control(expansion.text)) why = "holds a line end or another control character";
+  if (!why.empty()) {
+    context.problems.add(field.value_at(), fmt::format("what '{}' refers to {}", field.name, why),
+                         "correct the variable or the file");
+    return false;
+  }
+  out = std::move(expansion.text);
+  return true;
+}
 
 void read_auth(Context& context, const Field& field, ServerDraft& draft) {
   if (field.value.kind != Node::Kind::mapping) return wrong_type(context, field, "a mapping");

@@ -92,20 +92,53 @@ std::string digest(const Server& server);
 
 enum class LogFormat : std::uint8_t { human, json };
 
+// Who may come in over TCP. Only a digest is kept: whoever reads the file cannot use it.
+struct Token {
+  std::string name;                    // [A-Za-z0-9_-]+, what sessions and log lines know it by
+  std::string sha256;                  // 64 lower-case digits
+  std::vector<std::string> endpoints;  // "/mcp", "/mcp/NAME"; empty: all of them
+  bool admin = false;                  // may use /v1
+};
+
+// What a client may take its time for.
+struct ListenTimeouts {
+  Milliseconds handshake{10'000};  // TLS
+  Milliseconds head{10'000};       // from the first byte of a request to the end of its header
+  Milliseconds body{30'000};       // from there to the end of its body
+  Milliseconds idle{120'000};      // between requests
+  Milliseconds write{30'000};      // until it has taken what is written to it
+};
+
+// TLS of our own address; paths of PEM files, empty: plain HTTP.
+struct ListenTls {
+  std::string cert, key;
+  bool only_tls13 = false;
+
+  bool enabled() const { return !cert.empty(); }
+};
+
 struct Listen {
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7332;
   bool http_enabled = true;
   std::string unix_path;  // empty: none
   std::vector<std::string> allowed_hosts, allowed_origins;
+  std::vector<Token> tokens;  // empty: none is asked for
+  ListenTls tls;
+  ListenTimeouts timeouts;
 };
 
 struct Limits {
   std::size_t body_bytes = 16u << 20;     // of a request from a client
   std::size_t message_bytes = 64u << 20;  // of one message (line, body, event) from a server
+  std::size_t bodies_bytes = 256u << 20;  // of all requests being received or served
   std::size_t head_bytes = 64u << 10;
+  std::size_t header_fields = 256;
   std::size_t json_depth = 256;
   std::size_t connections = 4096;
+  std::size_t requests = 4096;          // of one token, or all without tokens, in progress at once
+  std::size_t requests_per_second = 0;  // of the same; 0: as many as they like
+  std::size_t request_burst = 100;      // at once above that rate
   std::size_t sessions = 4096;          // legacy sessions held at once
   std::size_t calls_per_server = 1024;  // in flight at once
   std::size_t stderr_bytes = 64u << 10;

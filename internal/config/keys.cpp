@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kKiB = 1u << 10, kMiB = 1u << 20, kGiB = 1u << 30;
 
-void read_http(Context& context, const Field& field, Listen& listen) {
+void read_http(Context& context, const Field& field, ListenDraft& listen) {
   const Node& value = field.value;
   if (value.kind == Node::Kind::scalar && (value.scalar == "off" || value.scalar == "false")) {
     listen.http_enabled = false;
@@ -22,15 +22,11 @@ void read_http(Context& context, const Field& field, Listen& listen) {
   if (!address) return wrong_type(context, field, "host:port, a port, or off");
   listen.http_host = address->host;
   listen.http_port = address->port;
-  if (!is_loopback(address->host)) {
-    context.warn(value.at, fmt::format("mcpx listens on {}, where other machines may reach it "
-                                       "without a password; 127.0.0.1 keeps it to this one",
-                                       address->host));
-  }
+  if (!is_loopback(address->host)) listen.open_at = value.at;
 }
 
 // sun_path holds 108 bytes with the terminator.
-void read_unix(Context& context, const Field& field, Listen& listen) {
+void read_unix(Context& context, const Field& field, ListenDraft& listen) {
   std::string path;
   if (!read_text(context, field, Secrecy::place, path) || path.empty()) return;
   if (path.front() != '/') return out_of_range(context, field, "an absolute path");
@@ -38,7 +34,7 @@ void read_unix(Context& context, const Field& field, Listen& listen) {
   listen.unix_path = std::move(path);
 }
 
-void read_hosts(Context& context, const Field& field, Listen& listen) {
+void read_hosts(Context& context, const Field& field, ListenDraft& listen) {
   read_list(context, field, listen.allowed_hosts);
   for (const std::string& host : listen.allowed_hosts) {
     if (host.empty() || host.find_first_of("/ @?#*") != std::string::npos) {
@@ -48,7 +44,7 @@ void read_hosts(Context& context, const Field& field, Listen& listen) {
   }
 }
 
-void read_origins(Context& context, const Field& field, Listen& listen) {
+void read_origins(Context& context, const Field& field, ListenDraft& listen) {
   read_list(context, field, listen.allowed_origins);
   for (const std::string& origin : listen.allowed_origins) {
     const std::size_t scheme = origin.find("://");
@@ -58,19 +54,28 @@ void read_origins(Context& context, const Field& field, Listen& listen) {
   }
 }
 
-constexpr std::array<Key<Listen>, 4> kListen = {{
+constexpr std::array<Key<ListenDraft>, 7> kListen = {{
     {"http", read_http, "http: 127.0.0.1:7332"},
     {"unix", read_unix, "unix: ${env:XDG_RUNTIME_DIR}/mcpx/mcpx.sock"},
     {"allowed_hosts", read_hosts, "allowed_hosts: [mcpx.example]"},
     {"allowed_origins", read_origins, "allowed_origins: [\"https://app.example\"]"},
+    {"tokens", read_tokens, "tokens: {laptop: {sha256: \"...\"}}"},
+    {"tls", read_listen_tls, "tls: {cert: server.pem, key: server.key}"},
+    {"timeouts", read_listen_timeouts, "timeouts: {head: 10s}"},
 }};
 
-constexpr std::array<Key<Limits>, 8> kLimits = {{
+constexpr std::array<Key<Limits>, 13> kLimits = {{
     {"body", size_key<&Limits::body_bytes, kKiB, kGiB>, "body: 16MiB"},
+    {"bodies", size_key<&Limits::bodies_bytes, kKiB, 64 * kGiB>, "bodies: 256MiB"},
     {"message", size_key<&Limits::message_bytes, kKiB, kGiB>, "message: 64MiB"},
     {"head", size_key<&Limits::head_bytes, kKiB, kMiB>, "head: 64KiB"},
+    {"headers", integer_key<&Limits::header_fields, 16, 4096>, "headers: 256"},
     {"json_depth", integer_key<&Limits::json_depth, 16, 1024>, "json_depth: 256"},
     {"connections", integer_key<&Limits::connections, 1, 1'000'000>, "connections: 4096"},
+    {"requests", integer_key<&Limits::requests, 1, 1'000'000>, "requests: 4096"},
+    {"requests_per_second", integer_key<&Limits::requests_per_second, 0, 1'000'000>,
+     "requests_per_second: 100"},
+    {"request_burst", integer_key<&Limits::request_burst, 1, 1'000'000>, "request_burst: 100"},
     {"sessions", integer_key<&Limits::sessions, 1, 1'000'000>, "sessions: 4096"},
     {"calls_per_server", integer_key<&Limits::calls_per_server, 1, 1'000'000>,
      "calls_per_server: 1024"},
@@ -112,10 +117,20 @@ void read_path(Context& context, const Field& field, Config& config) {
 }
 
 void read_listen(Context& context, const Field& field, Draft& draft) {
-  read_mapping(context, field, std::span<const Key<Listen>>(kListen), draft.config.listen);
+  read_mapping(context, field, std::span<const Key<ListenDraft>>(kListen), draft.listen);
 }
 void read_limits(Context& context, const Field& field, Draft& draft) {
-  read_mapping(context, field, std::span<const Key<Limits>>(kLimits), draft.config.limits);
+  Limits& limits = draft.config.limits;
+  read_mapping(context, field, std::span<const Key<Limits>>(kLimits), limits);
+  if (limits.bodies_bytes >= limits.body_bytes) return;
+  const Node::Entry* told = field.value.find("bodies");
+  if (told == nullptr) {
+    limits.bodies_bytes = limits.body_bytes;
+    return;
+  }
+  context.problems.add(told->value->at,
+                       "'bodies' is below 'body': no request of that size comes in",
+                       "raise it, or lower 'body'");
 }
 void read_log(Context& context, const Field& field, Draft& draft) {
   read_mapping(context, field, std::span<const Key<Config>>(kLog), draft.config);
@@ -195,6 +210,7 @@ void read_root(Context& context, const Field& field, Draft& draft) {
 }
 
 void apply_defaults(Context& context, Draft& draft) {
+  check_listen(context, draft);
   if (!draft.state_dir_set) draft.config.state_dir = default_state_dir(context.environment);
   for (std::size_t i = 0; i < draft.config.servers.size(); ++i) {
     Server& server = draft.config.servers[i];
@@ -210,6 +226,7 @@ std::vector<std::string> known_keys() {
   std::vector<std::string> out;
   add_keys(out, "", kRoot);
   add_keys(out, "listen.", kListen);
+  add_listen_keys(out);
   add_keys(out, "limits.", kLimits);
   add_keys(out, "log.", kLog);
   add_keys(out, "names.", kNames);

@@ -16,9 +16,16 @@ struct ServerDefaults {
   std::optional<std::vector<Root>> roots;
 };
 
+// `listen:`, with what is checked when all of the file is known.
+struct ListenDraft : Listen {
+  std::optional<Position> open_at;            // of an address beyond loopback
+  std::map<std::string, Position> endpoints;  // that tokens name
+};
+
 // Everything about one file while it is read.
 struct Draft {
   Config config;
+  ListenDraft listen;                     // becomes config.listen
   std::map<std::string, Position> names;  // of servers, over `servers` and `mcpServers`
   std::map<std::string, Position> prefixes;
   // What a server may leave to the file, and what each of `config.servers` says itself.
@@ -31,6 +38,13 @@ void read_root(Context& context, const Field& field, Draft& draft);
 
 // `servers:` or `mcpServers:`, a mapping from name to server.
 void read_servers(Context& context, const Field& field, Draft& draft);
+
+// The mappings inside `listen:` (listen_keys.cpp), and what must hold between its keys.
+void read_tokens(Context& context, const Field& field, ListenDraft& listen);
+void read_listen_tls(Context& context, const Field& field, ListenDraft& listen);
+void read_listen_timeouts(Context& context, const Field& field, ListenDraft& listen);
+void check_listen(Context& context, Draft& draft);
+void add_listen_keys(std::vector<std::string>& out);  // "listen.tls.cert"
 
 // After everything was read: what servers left to the file, and what the environment decides.
 void apply_defaults(Context& context, Draft& draft);

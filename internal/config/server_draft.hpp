@@ -63,6 +63,13 @@ void read_headers(Context& context, const Field& field, ServerDraft& draft);
 void read_tls(Context& context, const Field& field, ServerDraft& draft);
 void read_proxy(Context& context, const Field& field, std::optional<ProxyChoice>& out);
 void read_auth(Context& context, const Field& field, ServerDraft& draft);
+// A secret, which has to be a reference: false (reported, or forgiven) when `out` was left alone.
+bool read_reference(Context& context, const Field& field, std::string& out);
+// Makes a path of the file's directory out of a relative one, and reports what cannot be read.
+void check_file(Context& context, std::string_view name, Position at, std::string& path);
+// `cert` and `key` of a mapping belong together.
+void check_pair(Context& context, const Field& field, const std::string& cert,
+                const std::string& key);
 bool is_token(std::string_view name);            // of an HTTP header
 bool is_reserved_header(std::string_view name);  // the connection or the protocol sets it
 bool same_header(std::string_view a, std::string_view b);

@@ -23,8 +23,9 @@ constexpr std::array<Key<Tls>, 3> kTls = {{
     {"key", place_key<&Tls::key>, "key: client.key"},
 }};
 
-// Makes a path of the file's directory out of a relative one, and looks whether it can be read:
-// a missing certificate is better told now than as a failed handshake.
+}  // namespace
+
+// A missing certificate is better told now than as a failed handshake.
 void check_file(Context& context, std::string_view name, Position at, std::string& path) {
   if (path.empty()) return;
   if (path.front() != '/' && !context.directory.empty()) path = context.directory + '/' + path;
@@ -45,7 +46,13 @@ void check_file(Context& context, std::string_view name, Position at, std::strin
                        "may read");
 }
 
-}  // namespace
+void check_pair(Context& context, const Field& field, const std::string& cert,
+                const std::string& key) {
+  const bool told_both = field.value.find("cert") != nullptr && field.value.find("key") != nullptr;
+  if (cert.empty() == key.empty() || told_both) return;
+  context.problems.add(field.at, "'cert' and 'key' belong together, and one of them is missing",
+                       "set both; they may name one file that holds both");
+}
 
 void read_url(Context& context, const Field& field, ServerDraft& draft) {
   draft.url_at = field.at;
@@ -137,11 +144,7 @@ void read_tls(Context& context, const Field& field, ServerDraft& draft) {
   check_file(context, "ca", at("ca"), tls.ca);
   check_file(context, "cert", at("cert"), tls.cert);
   check_file(context, "key", at("key"), tls.key);
-  const bool told_both = field.value.find("cert") != nullptr && field.value.find("key") != nullptr;
-  if (tls.cert.empty() != tls.key.empty() && !told_both) {
-    context.problems.add(field.at, "'cert' and 'key' belong together, and one of them is missing",
-                         "set both; they may name one file that holds both");
-  }
+  check_pair(context, field, tls.cert, tls.key);
 }
 
 void check_tls(Context& context, const ServerDraft& draft) {

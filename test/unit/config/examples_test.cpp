@@ -58,9 +58,21 @@ TEST_CASE("full.yaml spells out the defaults") {
   CHECK(full->listen.http_port == plain.listen.http_port);
   CHECK(full->limits.body_bytes == plain.limits.body_bytes);
   CHECK(full->limits.message_bytes == plain.limits.message_bytes);
+  CHECK(full->limits.bodies_bytes == plain.limits.bodies_bytes);
   CHECK(full->limits.head_bytes == plain.limits.head_bytes);
+  CHECK(full->limits.header_fields == plain.limits.header_fields);
   CHECK(full->limits.json_depth == plain.limits.json_depth);
   CHECK(full->limits.connections == plain.limits.connections);
+  CHECK(full->limits.requests == plain.limits.requests);
+  CHECK(full->limits.requests_per_second == plain.limits.requests_per_second);
+  CHECK(full->limits.request_burst == plain.limits.request_burst);
+  CHECK(full->listen.timeouts.handshake == plain.listen.timeouts.handshake);
+  CHECK(full->listen.timeouts.head == plain.listen.timeouts.head);
+  CHECK(full->listen.timeouts.body == plain.listen.timeouts.body);
+  CHECK(full->listen.timeouts.idle == plain.listen.timeouts.idle);
+  CHECK(full->listen.timeouts.write == plain.listen.timeouts.write);
+  CHECK(full->listen.tokens.empty());
+  CHECK_FALSE(full->listen.tls.enabled());
   CHECK(full->limits.sessions == plain.limits.sessions);
   CHECK(full->limits.calls_per_server == plain.limits.calls_per_server);
   CHECK(full->limits.stderr_bytes == plain.limits.stderr_bytes);
@@ -124,6 +136,11 @@ TEST_CASE("the documented defaults are those of the code") {
   const std::map<std::string, Milliseconds> durations = {
       {"ready_wait", config.ready_wait},
       {"reload_grace", config.reload_grace},
+      {"listen.timeouts.handshake", config.listen.timeouts.handshake},
+      {"listen.timeouts.head", config.listen.timeouts.head},
+      {"listen.timeouts.body", config.listen.timeouts.body},
+      {"listen.timeouts.idle", config.listen.timeouts.idle},
+      {"listen.timeouts.write", config.listen.timeouts.write},
       {"shutdown_grace", config.shutdown_grace},
       {"servers.NAME.start_timeout", server.start_timeout},
       {"servers.NAME.probe_timeout", server.probe_timeout},
@@ -140,7 +157,12 @@ TEST_CASE("the documented defaults are those of the code") {
   const std::map<std::string, std::size_t> numbers = {
       {"limits.body", limits.body_bytes},
       {"limits.message", limits.message_bytes},
+      {"limits.bodies", limits.bodies_bytes},
       {"limits.head", limits.head_bytes},
+      {"limits.headers", limits.header_fields},
+      {"limits.requests", limits.requests},
+      {"limits.requests_per_second", limits.requests_per_second},
+      {"limits.request_burst", limits.request_burst},
       {"limits.json_depth", limits.json_depth},
       {"limits.connections", limits.connections},
       {"limits.sessions", limits.sessions},
