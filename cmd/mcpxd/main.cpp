@@ -8,6 +8,7 @@
 
 #include "config/config.hpp"
 #include "daemon/app.hpp"
+#include "daemon/front_door.hpp"
 
 namespace {
 
@@ -38,7 +39,7 @@ int usage(const std::string& what) {
 }
 
 int load_and_run(const std::string& file, bool check) {
-  const auto config = mcpx::config::load_file(file, environment);
+  const auto config = mcpx::daemon::load(file, environment);
   if (!config) {
     for (const auto& problem : config.error())
       std::cerr << problem.text() << '\n';
@@ -46,7 +47,7 @@ int load_and_run(const std::string& file, bool check) {
   }
   if (!check) {
     mcpx::daemon::Options options;
-    options.read = [file] { return mcpx::config::load_file(file, environment); };
+    options.read = [file] { return mcpx::daemon::load(file, environment); };
     return mcpx::daemon::run(*config, options);
   }
   for (const std::string& warning : config->warnings)

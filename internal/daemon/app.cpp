@@ -15,6 +15,7 @@
 
 #include "admin/admin.hpp"
 #include "base/redact.hpp"
+#include "daemon/front_door.hpp"
 #include "daemon/notify.hpp"
 #include "daemon/recovery.hpp"
 #include "daemon/reload.hpp"
@@ -60,16 +61,6 @@ std::string find_supervisor() {
     if (::access(candidate.c_str(), X_OK) == 0) return candidate.string();
   }
   return {};
-}
-
-http::ServerOptions server_options(const config::Config& config) {
-  http::ServerOptions options;
-  options.limits.head_bytes = config.limits.head_bytes;
-  options.limits.body_bytes = config.limits.body_bytes;
-  options.connections = config.limits.connections;
-  options.allowed_hosts = config.listen.allowed_hosts;
-  options.allowed_origins = config.listen.allowed_origins;
-  return options;
 }
 
 std::vector<std::unique_ptr<runtime::Shard>> make_shards(const config::Config& config) {
@@ -147,6 +138,13 @@ class App {
   }
 
   Task<bool> start() {
+    Result<http::ServerOptions> front_door = server_options(*config_);
+    if (!front_door) {
+      log::error("{}", front_door.error().text());
+      co_return false;
+    }
+    front_door->connections = affordable_connections(*config_, open_files_.now);
+    access_ = front_door->access;
     co_await open_store();
     make_servers();
     registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_,
@@ -159,7 +157,7 @@ class App {
     std::vector<http::Route> routes;
     routes.push_back({"/mcp", service_.get()});
     routes.push_back({"/v1", admin_.get()});
-    http_ = std::make_unique<http::Server>(server_options(*config_), std::move(routes));
+    http_ = std::make_unique<http::Server>(*front_door, std::move(routes));
     for (const auto& server : servers_.running()) {
       server->home().post([server] { server->start(); });
     }
@@ -199,6 +197,7 @@ class App {
     environment.supervisor = options_.supervisor.empty() ? find_supervisor() : options_.supervisor;
     environment.client_info = mcp::kSelf;
     environment.shards = pointers_;
+    environment.open_files = open_files_.before;
     environment.starts = &starts_;
     environment.store = store_.get();
     environment.redactor = redactor_;
@@ -214,12 +213,30 @@ class App {
     servers_.use(std::move(environment));
   }
 
+  // Before anything else of a reload: a token that was taken away must not be good for long.
+  void change_front_door(const config::Config& config) {
+    Result<http::ServerOptions> next = server_options(config);
+    if (!next) {  // it was fine when it was read, a moment ago
+      log::error("clients are let in as before: {}", next.error().text());
+      return;
+    }
+    next->connections = affordable_connections(config, open_files_.now);
+    // The address stays the one that was bound, whatever the file says now.
+    if (open_to_others_ && config.listen.tokens.empty()) {
+      log::warning("other machines reach mcpx until it is restarted, so the tokens stay in force");
+      next->access = access_;
+    }
+    access_ = next->access;
+    http_->reconfigure(*next);
+  }
+
   void make_reloader() {
     Reloader::Followers followers;
     followers.coming = [this](const Reloader::ConfigPtr& config,
                               std::shared_ptr<const Redactor> redactor) {
       log::set_redactor(redactor);
       log::configure(log_options(*config));
+      change_front_door(*config);
       admin_->set_redactor(redactor);
       starts_.set_limit(config->starts_at_once);
       upstream::Environment environment = servers_.environment();
@@ -340,6 +357,9 @@ class App {
   Reloader::ConfigPtr config_;  // in force
   const Options& options_;
   std::shared_ptr<const Redactor> redactor_ = std::make_shared<const Redactor>(config_->secrets);
+  const OpenFiles open_files_ = raise_open_files();
+  const bool open_to_others_ = open_to_others(config_->listen);
+  std::shared_ptr<const http::Access> access_;  // in force
   int status_ = 0;
   std::vector<std::unique_ptr<runtime::Shard>> shards_;  // before, so after, everything on them
   std::vector<runtime::Shard*> pointers_;
