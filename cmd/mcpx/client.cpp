@@ -5,6 +5,8 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "exit_codes.hpp"
 #include "http/client.hpp"
@@ -19,11 +21,17 @@ struct Question {
   const std::string& target;
   std::string_view body;
   Milliseconds timeout;
+  std::string_view authorization;
+  std::shared_ptr<const net::TlsContext> tls;
 };
 
 Task<Result<Answer>> exchange(http::Client& client, const Question& question) {
-  const std::array<http1::Field, 2> fields = {
-      {{"Content-Type", "application/json"}, {"Accept", "application/json"}}};
+  std::vector<http1::Field> fields;
+  fields.emplace_back("Content-Type", "application/json");
+  fields.emplace_back("Accept", "application/json");
+  if (!question.authorization.empty()) {
+    fields.emplace_back("Authorization", question.authorization);
+  }
   const std::array<std::string_view, 1> parts = {question.body};
   http::Request request;
   request.method = question.method;
@@ -45,6 +53,7 @@ Task<void> ask(runtime::Shard& shard, const http::Origin& origin, const Question
                std::optional<Result<Answer>>& out) {
   http::Client::Options options;
   options.limits.body_bytes = 256u << 20;
+  options.tls = question.tls;
   {
     http::Client client(shard, origin, options);
     Result<Answer> answer = co_await exchange(client, question);
@@ -55,13 +64,25 @@ Task<void> ask(runtime::Shard& shard, const http::Origin& origin, const Question
 
 }  // namespace
 
-Result<Answer> ask_daemon(const std::string& url, std::string_view method,
-                          const std::string& target, std::string_view body, Milliseconds timeout) {
-  const auto parsed = http::parse_url(url);
+Result<std::shared_ptr<const net::TlsContext>> tls_for(const Daemon& daemon) {
+  const auto parsed = http::parse_url(daemon.url);
+  if (!parsed || !parsed->origin.tls) return std::shared_ptr<const net::TlsContext>();
+  net::TlsOptions options;
+  options.ca_file = daemon.ca_file;
+  auto made = net::TlsContext::make(options);
+  if (made) return made;
+  return Error("cli.tls", "--ca: " + made.error().message, made.error().remedy);
+}
+
+Result<Answer> ask_daemon(const Daemon& daemon, std::string_view method, const std::string& target,
+                          std::string_view body, Milliseconds timeout) {
+  const auto parsed = http::parse_url(daemon.url);
   if (!parsed) return Error("cli.url", parsed.error().message, parsed.error().remedy);
+  const auto tls = tls_for(daemon);
+  if (!tls) return tls.error();
 
   std::optional<Result<Answer>> out;
-  const Question question = {method, target, body, timeout};
+  const Question question = {method, target, body, timeout, daemon.authorization, *tls};
   {
     runtime::Shard shard(0);
     runtime::TaskGroup group(shard);
@@ -72,13 +93,20 @@ Result<Answer> ask_daemon(const std::string& url, std::string_view method,
   if (*out) return std::move(**out);
   const Error& error = out->error();
   if (error.code == "http.too_large") return Error("cli.failed", error.message, error.remedy);
-  return Error("cli.unreachable", fmt::format("no answer from mcpxd at {}: {}", url, error.message),
+  if (error.code == "http.tls") {
+    return Error(
+        "cli.tls", error.message,
+        "name the authority of its certificate with --ca or $MCPX_CA_FILE, if you trust it");
+  }
+  return Error("cli.unreachable",
+               fmt::format("no answer from mcpxd at {}: {}", daemon.url, error.message),
                unreachable_remedy());
 }
 
 int exit_code_of(const Error& error) {
   if (error.code == "cli.unreachable") return kUnreachable;
-  if (error.code == "cli.url" || error.code == "cli.usage") return kUsage;
+  if (error.code == "cli.url" || error.code == "cli.usage" || error.code == "cli.token")
+    return kUsage;
   return kFailed;
 }
 

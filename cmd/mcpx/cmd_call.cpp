@@ -27,7 +27,7 @@ std::string read_stdin() {
 
 // The input schema of a tool, to know the types of --arg values; empty if there is none to be had.
 bj::object schema_of(const Context& context, const std::string& tool) {
-  const auto answer = ask_daemon(context.url, "GET", "/v1/tools", "", kListTimeout);
+  const auto answer = ask_daemon(daemon_of(context), "GET", "/v1/tools", "", kListTimeout);
   if (!answer || answer->status != 200) return {};
   return find_input_schema(answer->body, tool);
 }

@@ -3,6 +3,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "client.hpp"
 #include "command.hpp"
@@ -25,14 +29,20 @@ void note(const std::string& text) {
 
 class HttpTransport final : public Transport {
  public:
-  HttpTransport(runtime::Shard& shard, http::Origin origin, const http::Client::Options& options)
-      : client_(shard, std::move(origin), options) {}
+  HttpTransport(runtime::Shard& shard, http::Origin origin, const http::Client::Options& options,
+                std::string authorization)
+      : client_(shard, std::move(origin), options), authorization_(std::move(authorization)) {}
   Task<Result<std::unique_ptr<http::Response>>> send(const http::Request& request) override {
-    return client_.send(request);
+    std::vector<http1::Field> fields(request.fields.begin(), request.fields.end());
+    if (!authorization_.empty()) fields.emplace_back("Authorization", authorization_);
+    http::Request own = request;
+    own.fields = fields;
+    co_return co_await client_.send(own);
   }
 
  private:
   http::Client client_;
+  const std::string authorization_;
 };
 
 // "NAME" or "p/PROFILE", each segment encoded.
@@ -79,12 +89,14 @@ Task<void> pump(StdinReader& reader, Bridge& bridge) {
 }
 
 Task<void> bridge_stdio(runtime::Shard& shard, const http::Origin& origin,
-                        const BridgeOptions& options) {
+                        const BridgeOptions& options, const Daemon& daemon,
+                        std::shared_ptr<const net::TlsContext> tls) {
   http::Client::Options client;
+  client.tls = std::move(tls);
   client.limits.body_bytes = kMessageLimit;
   client.idle_connections = 64;
   {
-    HttpTransport transport(shard, origin, client);
+    HttpTransport transport(shard, origin, client, daemon.authorization);
     // The output finds its reader gone, the input its signal: both end the bridge.
     Bridge* ending = nullptr;
     StdinReader* input = nullptr;
@@ -117,6 +129,9 @@ int run_connect(const Context& context, const Parsed& args) {
   }
   const auto url = http::parse_url(context.url);
   if (!url) return fail_with(context, url.error(), kUsage);
+  const Daemon daemon = daemon_of(context);
+  const auto tls = tls_for(daemon);
+  if (!tls) return fail_with(context, tls.error(), kUsage);
   BridgeOptions options;
   options.target = target_of(args.value("endpoint"));
   options.url = context.url;
@@ -128,13 +143,13 @@ int run_connect(const Context& context, const Parsed& args) {
   }
   if (args.has("spawn")) {
     const std::string config = args.value("config").value_or("");
-    const auto running = ensure_daemon(context.url, config, options.wait, context.environment);
+    const auto running = ensure_daemon(daemon, config, options.wait, context.environment);
     if (!running) return fail_with(context, running.error(), kUnreachable);
     options.unreachable = respawner(config, context.environment);
   }
   runtime::Shard shard(0);
   runtime::TaskGroup group(shard);
-  group.spawn("connect", bridge_stdio(shard, url->origin, options));
+  group.spawn("connect", bridge_stdio(shard, url->origin, options, daemon, *tls));
   shard.run();
   return kOk;
 }

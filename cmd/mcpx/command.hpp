@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "args.hpp"
+#include "client.hpp"
 #include "table.hpp"
 
 namespace mcpx::cli {
@@ -15,11 +16,16 @@ namespace mcpx::cli {
 // What a command sees of the world; main() fills it from the process, tests by hand.
 struct Context {
   std::function<std::optional<std::string>(const std::string&)> environment;
-  std::string url;    // of the daemon: "http://..." or "unix:/..."
-  bool json = false;  // print JSON as it came
+  std::string url;                     // of the daemon: "http://..." or "unix:/..."
+  std::string authorization, ca_file;  // as in Daemon
+  bool json = false;                   // print JSON as it came
   bool terminal = false;
   Style style;
 };
+
+inline Daemon daemon_of(const Context& context) {
+  return {context.url, context.authorization, context.ca_file};
+}
 
 struct Command {
   std::string_view name;
@@ -44,6 +50,7 @@ int run_tools(const Context& context, const Parsed& args);
 int run_reload(const Context& context, const Parsed& args);
 int run_call(const Context& context, const Parsed& args);
 int run_connect(const Context& context, const Parsed& args);
+int run_token(const Context& context, const Parsed& args);
 int run_version(const Context& context, const Parsed& args);
 int run_help(const Context& context, const Parsed& args);
 

@@ -14,13 +14,17 @@ namespace {
 // The first word that is no option and no value of a global option.
 std::optional<std::size_t> command_index(std::span<const std::string> args) {
   for (std::size_t i = 0; i < args.size(); ++i) {
-    if (args[i] == "--url") {
+    if (args[i] == "--url" || args[i] == "--token-file" || args[i] == "--ca") {
       ++i;
     } else if (args[i].empty() || args[i].front() != '-') {
       return i;
     }
   }
   return std::nullopt;
+}
+
+std::string variable(const Context& context, const std::string& name) {
+  return context.environment(name).value_or("");
 }
 
 int unknown_command(const std::string& name) {
@@ -81,6 +85,10 @@ int run_command_line(Context context, std::span<const std::string> args) {
   context.json = parsed->has("json");
   if (parsed->has("no-color")) context.style.colours = false;
   context.url = parsed->value("url").value_or(default_url(context.environment, is_socket));
+  context.ca_file = parsed->value("ca").value_or(variable(context, "MCPX_CA_FILE"));
+  const auto token = token_for(context.url, parsed->value("token-file"), context.environment);
+  if (!token) return fail_with(context, token.error(), kUsage);
+  if (!token->empty()) context.authorization = "Bearer " + *token;
   return command->run(context, *parsed);
 }
 

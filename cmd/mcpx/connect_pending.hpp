@@ -46,6 +46,7 @@ struct Bridge::Reply {
   unsigned status = 0;     // 0 before a head arrived
   std::string session_id;  // Mcp-Session-Id of the reply
   Incoming incoming;       // of kind answer
+  Error refusal;           // by the front door, when it has a code
   std::string cause;       // of a failure
 };
 

@@ -23,6 +23,17 @@ bool is_event_stream(const http1::ResponseHead& head) {
   return type && http1::equals_ignoring_case(type->substr(0, kStream.size()), kStream);
 }
 
+// What the front door of mcpxd says: {"error":{"code","message","remedy"}}.
+Error refusal_in(std::string_view body) {
+  const PaddedBuffer text(body);
+  if (json::validate(text, json::Limits()).has_error()) return Error();
+  const auto error = json::find(text.view(), "error");
+  if (!error) return Error();
+  return Error(json::find_string(*error, "code").value_or(""),
+               "mcpxd refused: " + json::find_string(*error, "message").value_or(""),
+               json::find_string(*error, "remedy").value_or(""));
+}
+
 }  // namespace
 
 Task<void> Bridge::request(PendingPtr pending) {
@@ -97,11 +108,12 @@ Task<Bridge::Outcome> Bridge::conclude(Pending& pending, const Reply& reply, boo
   }
   if (pending.withdrawn) co_return Outcome::stopped;
   // A daemon that is full or on its way down did nothing with the request.
-  if (reply.status == 503) co_return Outcome::unreachable;
-  const Error error("connect.no_answer",
-                    fmt::format("mcpxd at {} answered HTTP {} and no JSON-RPC message",
-                                options_.url, reply.status),
-                    "is it mcpxd that listens there, and is the endpoint right?");
+  if (reply.status == 503 || reply.status == 429) co_return Outcome::unreachable;
+  Error error("connect.no_answer",
+              fmt::format("mcpxd at {} answered HTTP {} and no JSON-RPC message", options_.url,
+                          reply.status),
+              "is it mcpxd that listens there, and is the endpoint right?");
+  if (!reply.refusal.code.empty()) error = reply.refusal;
   answer_error(pending, mcp::kUpstreamFailure, error);
   co_return Outcome::answered;
 }
@@ -149,6 +161,7 @@ Task<void> Bridge::read_reply(http::Response& response, json::Raw id, Reply& rep
     }
     reply.incoming = read_incoming(body->view(), id);
     if (reply.incoming.kind == Incoming::Kind::answer) reply.kind = Reply::Kind::answer;
+    if (reply.status >= 400) reply.refusal = refusal_in(body->view());
     co_return;
   }
   while (true) {

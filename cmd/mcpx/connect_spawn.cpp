@@ -31,9 +31,10 @@ std::string beside_this_program() {
   return ::access(path.c_str(), X_OK) == 0 ? path : std::string();
 }
 
-bool answers(const std::string& url) {
-  const auto health = ask_daemon(url, "GET", "/v1/health", "", Milliseconds{2'000});
-  return health && health->status == 200;
+// One that lets us in no further than the door is there too.
+bool answers(const Daemon& daemon) {
+  const auto health = ask_daemon(daemon, "GET", "/v1/health", "", Milliseconds{2'000});
+  return health && (health->status == 200 || health->status == 401 || health->status == 403);
 }
 
 // Owns the two structures of posix_spawn.
@@ -122,16 +123,16 @@ std::string log_tail(const std::string& path) {
   return text;
 }
 
-Result<void> ensure_daemon(const std::string& url, const std::string& config, Milliseconds wait,
+Result<void> ensure_daemon(const Daemon& wanted, const std::string& config, Milliseconds wait,
                            const EnvironmentFunction& environment) {
-  if (answers(url)) return {};
+  if (answers(wanted)) return {};
   const auto daemon = spawn_daemon(config, environment);
   if (!daemon) return daemon.error();
   const TimePoint until = Clock::now() + wait;
   std::optional<std::string> end;
   int after_the_end = 0;
   while (Clock::now() < until) {
-    if (answers(url)) return {};
+    if (answers(wanted)) return {};
     if (!end) end = ended(*daemon);
     // Another client may have started one at the same moment, and ours found the address taken.
     if (end && ++after_the_end > 10) break;
@@ -143,7 +144,8 @@ Result<void> ensure_daemon(const std::string& url, const std::string& config, Mi
                  fmt::format("mcpxd ended with {}{}{}", *end, tail.empty() ? "" : ": ", tail),
                  fmt::format("correct its configuration; its log is {}", daemon->log));
   }
-  return Error("connect.spawn", fmt::format("mcpxd was started, but {} does not answer", url),
+  return Error("connect.spawn",
+               fmt::format("mcpxd was started, but {} does not answer", wanted.url),
                fmt::format("does its configuration listen there? Its log is {}", daemon->log));
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "client.hpp"
 
 namespace mcpx::cli {
 
@@ -32,8 +33,8 @@ std::optional<std::string> ended(const Spawned& daemon);
 // The last lines of a log.
 std::string log_tail(const std::string& path);
 
-// Starts mcpxd unless one answers at `url`, and waits until it does. Error: connect.spawn.
-Result<void> ensure_daemon(const std::string& url, const std::string& config, Milliseconds wait,
+// Starts mcpxd unless the one wanted answers, and waits until it does. Error: connect.spawn.
+Result<void> ensure_daemon(const Daemon& wanted, const std::string& config, Milliseconds wait,
                            const EnvironmentFunction& environment);
 
 }  // namespace mcpx::cli

@@ -10,10 +10,14 @@
 namespace mcpx::cli {
 namespace {
 
-constexpr std::array<Option, 4> kGlobal = {{
+constexpr std::array<Option, 6> kGlobal = {{
     {"url", "URL",
-     "the daemon: http://host:port or unix:/path (default: $MCPX_URL, else "
+     "the daemon: http://host:port, https://host:port or unix:/path (default: $MCPX_URL, else "
      "$XDG_RUNTIME_DIR/mcpx/mcpx.sock if it exists, else http://127.0.0.1:7332)"},
+    {"token-file", "FILE",
+     "the file with the token that the daemon asks for (default: $MCPX_TOKEN, which is the token "
+     "itself, else $MCPX_TOKEN_FILE)"},
+    {"ca", "FILE", "PEM file of the authority to trust at https:// (default: $MCPX_CA_FILE)"},
     {"json", "", "print JSON, for scripts"},
     {"no-color", "", "no colours (as with $NO_COLOR)"},
     {"help", "", "print help and exit"},
@@ -38,7 +42,13 @@ constexpr std::array<Option, 4> kConnectOptions = {{
     {"wait", "SECONDS", "how long a request waits for a daemon that is away (default: 30)"},
 }};
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Option, 2> kTokenOptions = {{
+    {"endpoint", "PATH",
+     "an endpoint it is for, /mcp or /mcp/NAME; may be repeated (default: all)"},
+    {"admin", "", "for /v1 too: the other commands of mcpx need that"},
+}};
+
+constexpr std::array<Command, 9> kCommands = {{
     {"status", "", "what the daemon is doing", "", {}, run_status},
     {"servers", "[NAME [--refresh]]", "the servers behind it, or one of them in detail", "",
      kServersOptions, run_servers},
@@ -62,6 +72,10 @@ constexpr std::array<Command, 8> kCommands = {{
      "of\n"
      "the daemon. Standard output carries protocol only; messages go to standard error.\n",
      kConnectOptions, run_connect},
+    {"token", "new NAME", "make a token for listen.tokens of the daemon",
+     "Prints the token, which is shown this once, and the lines for the configuration, which hold "
+     "its\ndigest only. Asks no daemon.\n",
+     kTokenOptions, run_token},
     {"version", "", "print the version of mcpx", "", {}, run_version},
     {"help", "[COMMAND | exit-codes]", "print help", "", {}, run_help},
 }};

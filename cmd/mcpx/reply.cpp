@@ -42,7 +42,7 @@ Error error_of(const Answer& answer, const std::optional<bj::object>& object) {
 Fetched fetch(const Context& context, std::string_view method, const std::string& target,
               std::string_view body, Milliseconds timeout) {
   Fetched out;
-  auto answer = ask_daemon(context.url, method, target, body, timeout);
+  auto answer = ask_daemon(daemon_of(context), method, target, body, timeout);
   if (!answer) {
     out.code = fail_with(context, answer.error(), exit_code_of(answer.error()));
     return out;

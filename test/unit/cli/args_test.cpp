@@ -1,12 +1,17 @@
 // Command lines, argument words of calls, and where the daemon is looked for.
 #include "args.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <boost/json/object.hpp>
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +67,40 @@ TEST_CASE("the daemon is at MCPX_URL, else at its socket, else at its port") {
   CHECK(default_url(environment, everything) == "unix:/run/user/1/mcpx/mcpx.sock");
   variables["MCPX_URL"] = "http://h:1";
   CHECK(default_url(environment, everything) == "http://h:1");
+}
+
+TEST_CASE("the token is that of --token-file, of MCPX_TOKEN or of MCPX_TOKEN_FILE") {
+  std::map<std::string, std::string> variables;
+  const auto environment = [&](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+  std::string path = (std::filesystem::temp_directory_path() / "mcpx-token-XXXXXX").string();
+  const int descriptor = ::mkstemp(path.data());
+  REQUIRE(descriptor >= 0);
+  ::close(descriptor);
+  const auto with = [&](const std::string& content) { std::ofstream(path) << content; };
+  const std::string http = "http://h:1", local = "unix:/s";
+  const auto code = [&](const Result<std::string>& token) {
+    return token ? std::string() : token.error().code;
+  };
+
+  CHECK(token_for(http, std::nullopt, environment).value().empty());
+  with("from-the-file\r\n");
+  variables["MCPX_TOKEN_FILE"] = path;
+  CHECK(token_for(http, std::nullopt, environment).value() == "from-the-file");
+  variables["MCPX_TOKEN"] = "from-the-variable";
+  CHECK(token_for(http, std::nullopt, environment).value() == "from-the-variable");
+  CHECK(token_for(http, path, environment).value() == "from-the-file");
+  CHECK(token_for(local, std::nullopt, environment).value().empty());
+  CHECK(token_for(local, path, environment).value() == "from-the-file");
+  for (const char* content : {"", "\n", "two words", "a\nb"}) {
+    INFO(content);
+    with(content);
+    CHECK(code(token_for(http, path, environment)) == "cli.token");
+  }
+  CHECK(code(token_for(http, path + "-not", environment)) == "cli.token");
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("K=V words become JSON by the schema, else by their look") {
