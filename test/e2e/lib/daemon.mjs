@@ -53,20 +53,26 @@ export const startsOf = (dir, name) => recorded(dir, name).filter((e) => e.at ==
 
 export class Daemon {
   // `config` is what the file says (JSON is YAML); listen.http is filled in. Options: dir, env, args,
-  // waitReady (default true: until no server is starting), raw (text of the file instead).
+  // waitReady (default true: until no server is starting), raw (text of the file instead, or
+  // what makes it of the port), host (listened on instead of loopback), token (shown
+  // by the helpers here), probe (asked until it answers something truthy, instead of /v1/health),
+  // command (run instead of mcpxd, with the path of mcpxd and its arguments appended).
   static async start(t, config, options = {}) {
     const daemon = new Daemon();
     daemon.dir = options.dir ?? temporary(t);
     daemon.port = options.port ?? await freePort();
     daemon.url = `http://127.0.0.1:${daemon.port}`;
     daemon.config = path.join(daemon.dir, 'mcpx.yaml');
-    const listen = { http: `127.0.0.1:${daemon.port}`, ...(config.listen ?? {}) };
-    writeFileSync(daemon.config,
-      options.raw ?? JSON.stringify({ log: { level: 'debug' }, ...config, listen }, null, 2));
+    const listen = { http: `${options.host ?? '127.0.0.1'}:${daemon.port}`, ...config.listen };
+    const raw = typeof options.raw === 'function' ? options.raw(daemon.port) : options.raw;
+    writeFileSync(daemon.config, raw ?? JSON.stringify({ log: { level: 'debug' }, ...config, listen }, null, 2));
     mkdirSync(logDir, { recursive: true });
     daemon.logFile = path.join(
       logDir, `${t.name.replace(/ \[req:.*/, '').replace(/[^\w.-]+/g, '_').slice(0, 80)}-${daemon.port}.log`);
     daemon.environment = daemonEnvironment(daemon.dir, options.env);
+    daemon.headers = options.token ? { authorization: `Bearer ${options.token}` } : {};
+    daemon.probe = options.probe;
+    daemon.command = options.command ?? [];
     daemon.spawn(options.args ?? []);
     t.after(() => daemon.stop());
     await daemon.waitListening();
@@ -76,7 +82,8 @@ export class Daemon {
 
   spawn(args = []) {
     const log = openSync(this.logFile, 'a');
-    this.process = spawn(binary('mcpxd'), ['--config', this.config, ...args],
+    const [program, ...before] = [...this.command, binary('mcpxd')];
+    this.process = spawn(program, [...before, '--config', this.config, ...args],
       { stdio: ['ignore', log, log], env: this.environment, cwd: this.dir });
     closeSync(log);
     this.exit = new Promise((resolve) => {
@@ -95,7 +102,8 @@ export class Daemon {
   async waitListening() {
     await eventually('mcpxd listening', async () => {
       if (this.ended) throw new Error(`mcpxd ended: ${JSON.stringify(this.ended)}\n${this.tail()}`);
-      return (await request(this.url, { path: '/v1/health', timeout: 2_000 })).status === 200;
+      if (this.probe) return this.probe(this);
+      return (await this.rest('/v1/health', { timeout: 2_000 })).status === 200;
     }).catch((error) => { throw new Error(`${error.message}\n${this.tail()}`); });
   }
 
@@ -117,7 +125,8 @@ export class Daemon {
       ['resource_templates', 'resources/templates/list', 'resourceTemplates']];
     for (const [count, method, member] of kinds) {
       if (!server[count]) continue;
-      const answer = await modern(this.url, method, {}, { endpoint: `/mcp/${server.name}` });
+      const answer = await modern(this.url, method, {}, { endpoint: `/mcp/${server.name}`,
+        headers: this.headers });
       if (!answer.message?.result?.[member]?.length) return false;
     }
     return true;
@@ -126,7 +135,8 @@ export class Daemon {
   tail(lines = 40) { return this.log().split('\n').slice(-lines).join('\n'); }
 
   async rest(where, options = {}) {
-    const answer = await request(this.url, { path: where, ...options });
+    const headers = { ...this.headers, ...options.headers };
+    const answer = await request(this.url, { path: where, ...options, headers });
     answer.json = () => JSON.parse(answer.text);
     return answer;
   }
