@@ -168,6 +168,15 @@ admin::Reloaded Reloader::refused(const std::vector<config::Problem>& problems) 
   return report;
 }
 
+// A server that finishes may still say what was a secret when it was started.
+std::vector<std::string> Reloader::secrets_with(const config::Config& after) {
+  if (servers_.retiring() == 0) former_secrets_.clear();
+  former_secrets_.insert(config_->secrets.begin(), config_->secrets.end());
+  std::vector<std::string> all = after.secrets;
+  all.insert(all.end(), former_secrets_.begin(), former_secrets_.end());
+  return all;
+}
+
 Task<admin::Reloaded> Reloader::apply(ConfigPtr after) {
   const ConfigPtr before = config_;
   const config::Difference difference = config::difference(*before, *after);
@@ -176,10 +185,7 @@ Task<admin::Reloaded> Reloader::apply(ConfigPtr after) {
   report.restart_needed = config::restart_needed(*started_with_, *after);
   report.warnings = after->warnings;
 
-  // What ends now may still say what was a secret until now.
-  std::vector<std::string> secrets = after->secrets;
-  secrets.insert(secrets.end(), before->secrets.begin(), before->secrets.end());
-  followers_.coming(after, std::make_shared<const Redactor>(std::move(secrets)));
+  followers_.coming(after, std::make_shared<const Redactor>(secrets_with(*after)));
   ServerList next = servers_.next(*after, difference.servers);
   co_await registry_.replace(after, next, Clock::now() + after->ready_wait);
   config_ = after;

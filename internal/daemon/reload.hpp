@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ class Reloader {
   Task<admin::Reloaded> once();
   Task<Loaded> load();
   Task<admin::Reloaded> apply(ConfigPtr after);
+  std::vector<std::string> secrets_with(const config::Config& after);
   admin::Reloaded refused(const std::vector<config::Problem>& problems) const;
 
   runtime::Shard& home_;
@@ -64,6 +66,7 @@ class Reloader {
   registry::Registry& registry_;
   Servers& servers_;
   Followers followers_;
+  std::set<std::string> former_secrets_;
   Waiting waiting_;
   bool running_ = false, stopping_ = false;
   runtime::TaskGroup tasks_;

@@ -135,6 +135,22 @@ test('filters and prefixes take effect without a restart of the server', async (
   own.close();
 });
 
+test('a server that is switched off and on again', async (t) => {
+  const daemon = await Daemon.start(t, { servers: { a: tiny(), b: tiny() } });
+  const own = await Session.open(daemon.url, { endpoint: '/mcp/a' });
+  const off = await reload(daemon, (config) => { config.servers.a.enabled = false; });
+  assert.deepEqual([off.kept, off.changed, off.removed], [['b'], ['a'], []]);
+  assert.deepEqual(await names(daemon), ['b__ping']);
+  assert.equal((await own.call('ping')).status, 404);
+  assert.equal((await daemon.server('a')).state, 'disabled');
+  await eventually('its process has ended', () => daemon.children().length === 2);
+  const on = await reload(daemon, (config) => { config.servers.a.enabled = true; });
+  assert.deepEqual([on.kept, on.changed], [['b'], ['a']]);
+  assert.deepEqual(await names(daemon), ['a__ping', 'b__ping']);
+  assert.equal((await own.call('ping')).status, 404, 'its session has ended for good');
+  assert.equal(text(await callOf(daemon, 'a__ping')), 'pong');
+});
+
 test('limits, the log level and what is secret take effect at once', async (t) => {
   const dir = temporary(t);
   const secret = path.join(dir, 'secret');

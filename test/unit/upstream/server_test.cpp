@@ -53,6 +53,28 @@ Task<void> modern_echo(runtime::Shard& shard) {
   return echo_body(shard, "modern", mcp::Revision::r2026_07_28);
 }
 
+// Notes where it ends.
+struct Witness {
+  Witness(runtime::Shard& home_in, std::string& ended_in) : home(home_in), ended(ended_in) {}
+  ~Witness() { ended = home.is_current() ? "at home" : "elsewhere"; }
+  runtime::Shard& home;
+  std::string& ended;
+};
+
+TEST_CASE("C76: a server of many owners is destroyed on its shard, whoever lets go of it last") {
+  runtime::Shard home(0);
+  std::string ended;
+  std::shared_ptr<Server> server = make_server(home, demo("legacy"), environment_on(home));
+  auto witness = std::make_shared<Witness>(home, ended);
+  server->on_catalogue([witness](mcp::ListKind, bool) {});
+  witness.reset();
+  server.reset();  // this thread is no shard
+  CHECK(ended.empty());
+  home.finish();
+  home.run();
+  CHECK(ended == "at home");
+}
+
 TEST_CASE("a call starts a legacy server, is answered, and the server becomes ready") {
   test::on_shard(legacy_echo);
 }
