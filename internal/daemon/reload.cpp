@@ -32,6 +32,11 @@ config::LoadResult read_again(const Reloader::Read& read, const std::string& fil
     return std::vector<config::Problem>{problem_with(
         file, "is no ordinary file and cannot be read a second time", "restart mcpxd")};
   }
+  // Caught in the middle of being written, as a rule.
+  if (std::filesystem::is_regular_file(status) && std::filesystem::file_size(file, failure) == 0) {
+    return std::vector<config::Problem>{problem_with(
+        file, "is empty", "write `servers: {}` to be left without servers, else reload again")};
+  }
   try {
     return read();
   } catch (const std::exception& error) {

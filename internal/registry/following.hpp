@@ -23,9 +23,11 @@ struct Registry::Impl : std::enable_shared_from_this<Registry::Impl> {
     ServerView view;
     upstream::State state = upstream::State::idle;
     bool settled_once = false;
+    std::size_t failures = 0;
     bool shown = true;
     // It took the place of another server and is not ready yet: what that one had listed is shown
-    // until it has lists itself, or has failed.
+    // until it has lists itself, or has failed twice. (A program that must be alone cannot start
+    // while the one before it runs.)
     bool inherited = false;
     bool listed = false;  // it has, since then
   };
@@ -55,6 +57,7 @@ struct Registry::Impl : std::enable_shared_from_this<Registry::Impl> {
   void settle_incoming();
   void take_over(std::shared_ptr<const config::Config> config,
                  const std::vector<std::shared_ptr<upstream::Server>>& servers);
+  bool may_inherit(const Entry& entry) const;
   void disinherit(Entry& entry);
 
   runtime::Shard& home;

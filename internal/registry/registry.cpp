@@ -132,7 +132,8 @@ void Registry::Impl::state_changed(std::uint64_t id, State state) {
   if (!entry) return;
   entry->state = state;
   if (settled(state)) entry->settled_once = true;
-  if (state == State::failed && entry->inherited && !entry->listed) disinherit(*entry);
+  if (state == State::failed) ++entry->failures;
+  if (entry->inherited && !may_inherit(*entry)) disinherit(*entry);
   settle_incoming();
   // A ready server's lists are on their way to the next snapshot; that one settles the waiting.
   if (state != State::ready || rebuild_alarm.deadline() == kNever) settle_waiting();

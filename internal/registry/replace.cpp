@@ -73,7 +73,7 @@ void Registry::Impl::take_over(std::shared_ptr<const config::Config> config,
     Entry entry = *found;
     entry.shown = true;
     entry.view.config = std::shared_ptr<const config::Server>(config, &config->servers[i]);
-    if (!kept && !entry.view.catalogue && !settled(entry.state)) {
+    if (!kept && !entry.view.catalogue && may_inherit(entry)) {
       for (const Entry& before : entries) {
         if (before.view.config->name != entry.view.config->name) continue;
         entry.view.catalogue = before.view.catalogue;
@@ -89,6 +89,10 @@ void Registry::Impl::take_over(std::shared_ptr<const config::Config> config,
   options.config = std::move(config);
   rebuild_alarm.clear();
   rebuild();
+}
+
+bool Registry::Impl::may_inherit(const Entry& entry) const {
+  return entry.listed || (entry.state != State::disabled && entry.failures < 2);
 }
 
 void Registry::Impl::disinherit(Entry& entry) {

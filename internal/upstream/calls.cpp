@@ -202,7 +202,7 @@ Task<Answered> Lifecycle::forward_over_first(const call::Call& call, const Terms
 Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Terms& terms,
                                               Members::Wanted wanted,
                                               runtime::CancelSource& cancelled) {
-  if (stopping_) co_return Answered(stopping_error());
+  if (stopping_) co_return Answered(stopping_error(config.name));
   start();  // its lists are the first instance's
   Result<Members::Loan> loan =
       co_await members_.borrow(std::move(wanted), terms.deadline, &cancelled);

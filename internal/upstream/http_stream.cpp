@@ -10,6 +10,7 @@
 #include "upstream/backoff.hpp"
 #include "upstream/http_post.hpp"
 #include "upstream/http_reply.hpp"
+#include "upstream/opener.hpp"
 #include "upstream/questions.hpp"
 
 namespace mcpx::upstream {
@@ -48,8 +49,7 @@ bool HttpLink::settled(Post& post) {
                                   context_.config.name, post.method),
                       "call again if that does no harm"));
   } else if (local().closed) {
-    post.settle(
-        Error("upstream.stopped", fmt::format("server {} is being stopped", context_.config.name)));
+    post.settle(stopping_error(context_.config.name));
   } else if (post.cancel && post.cancel->cancelled()) {
     post.settle(Error("request.cancelled", "the caller cancelled the request"));
   }

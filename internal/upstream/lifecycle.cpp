@@ -81,8 +81,8 @@ Task<void> Lifecycle::run() {
     if (link_) co_await serve();
     if (!stopping_ && error_) co_await rest();
   }
-  settle_waiting(stopping_error());
-  settle_refresh(stopping_error());
+  settle_waiting(stopping_error(config.name));
+  settle_refresh(stopping_error(config.name));
 }
 
 // What was known when the last daemon ended is served until the server has said it anew (case C13).
@@ -247,7 +247,7 @@ Task<void> Lifecycle::leave(std::shared_ptr<Link> link, Milliseconds grace) {
 
 // Why nothing is started now for whoever asks; a start that just failed is not repeated for each.
 std::optional<Error> Lifecycle::refused_now() const {
-  if (stopping_) return stopping_error();
+  if (stopping_) return stopping_error(config.name);
   if (state_ == State::disabled) {
     return Error("upstream.disabled", fmt::format("server {} is disabled", config.name),
                  "set `enabled: true` for it in the configuration");

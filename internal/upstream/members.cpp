@@ -29,7 +29,7 @@ Task<Result<Members::Loan>> Members::borrow(Wanted wanted, TimePoint deadline,
   while (true) {
     if (stopping_) {
       if (mine) --mine->calls;
-      co_return stopping_error();
+      co_return stopping_error(config_.name);
     }
     if (mine && mine->failed) co_return mine->error;
     if (mine && mine->link) co_return Loan(*this, std::move(mine));

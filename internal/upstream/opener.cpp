@@ -34,9 +34,11 @@ bool refutes_era(const Error& error) {
 
 }  // namespace
 
-Error stopping_error() {
+Error stopping_error(const std::string& server) {
   return Error("upstream.stopped",
-               "the server was stopped: the daemon ends, or a reload has replaced it or removed it",
+               fmt::format("server {} was stopped: the daemon ends, or a reload has replaced it or "
+                           "removed it",
+                           server),
                "call again; list the tools again if it is not there any more");
 }
 
@@ -77,10 +79,10 @@ void Opener::learn(std::optional<mcp::Revision> revision) {
 
 Task<LinkResult> Opener::open_once(LinkEvents events, Purpose purpose,
                                    std::optional<mcp::Era> known_era, TimePoint deadline) {
-  if (stopping_) co_return stopping_error();
+  if (stopping_) co_return stopping_error(config_.name);
   LinkContext context{home_, config_, environment_, std::move(events)};
   context.one_caller = purpose.one_caller;
-  LinkResult opened = stopping_error();
+  LinkResult opened = stopping_error(config_.name);
   if (config_.is_http()) {
     opened = open_http(std::move(context));
   } else {

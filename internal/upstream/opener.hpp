@@ -18,7 +18,8 @@ namespace mcpx::upstream {
 
 using LinkResult = Result<std::shared_ptr<Link>>;
 
-Error stopping_error();  // what whoever waits is told when the server is done with
+// What whoever waits is told when the server of that name is done with.
+Error stopping_error(const std::string& server);
 
 class Opener {
  public:

@@ -9,6 +9,7 @@
 #include "process/environment.hpp"
 #include "runtime/timer.hpp"
 #include "upstream/hop.hpp"
+#include "upstream/opener.hpp"
 #include "upstream/questions.hpp"
 
 namespace mcpx::upstream {
@@ -399,8 +400,7 @@ std::vector<std::string> StdioLink::stderr_tail() const {
 void StdioLink::hurry() {
   hurried_ = true;
   listener_.stop();
-  pending_.answer_all(
-      Error("upstream.stopped", fmt::format("server {} is being stopped", context_.config.name)));
+  pending_.answer_all(stopping_error(context_.config.name));
 }
 
 Task<void> StdioLink::stop(Milliseconds grace) {

@@ -6,7 +6,7 @@ import test from 'node:test';
 
 import { Daemon, daemonEnvironment, received, run, scripted, temporary, tiny } from './lib/daemon.mjs';
 import { text, TOOL } from './lib/pair.mjs';
-import { binary } from './lib/paths.mjs';
+import { binary, libDir } from './lib/paths.mjs';
 import { hangUp, listen, processesOf, reload, rewrite, running, told } from './lib/reload.mjs';
 import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
 import { modern, Session } from './lib/speak.mjs';
@@ -111,6 +111,8 @@ test('a configuration with a mistake, or none at all, changes nothing and says w
   await refused(/mcpx\.yaml:\d+:\d+: .*comand.*did you mean/);
   writeFileSync(daemon.config, 'servers: [');
   await refused(/mcpx\.yaml/);
+  writeFileSync(daemon.config, '');
+  await refused(/is empty/);
   rmSync(daemon.config);
   await refused(/cannot be opened: No such file/);
   assert.deepEqual((await daemon.servers()).map((s) => s.name), ['a']);
@@ -251,9 +253,26 @@ test('a server that is slow to take over shows what the one before it had listed
   await eventually('one list_changed', () => told(stream, 'tools') > 0);
 
   await reload(daemon, (config) => { config.servers.a = { command: 'no-such-program-anywhere' }; });
-  assert.deepEqual(await names(daemon), [], 'of one that does not start nothing is shown');
-  assert.equal((await daemon.server('a')).state, 'failed');
+  await eventually('of one that does not start nothing is shown', async () => (await names(daemon)).length === 0);
+  assert.equal((await daemon.server('a')).error.code, 'upstream.spawn_failed');
   await eventually('the client is told', () => told(stream, 'tools') === 2);
+  stream.close();
+});
+
+test('a program that cannot run twice takes over when the one before it has ended', async (t) => {
+  const dir = temporary(t);
+  const alone = `mkdir '${dir}/alone' || exit 1; trap 'rmdir "${dir}/alone"' EXIT; `
+    + `/bin/sh '${path.join(libDir, 'tiny_server.sh')}'`;
+  const daemon = await Daemon.start(t, { servers: { a: { command: '/bin/sh', args: ['-c', alone] } } }, { dir });
+  const stream = await listen(daemon);
+  await reload(daemon, (config) => { config.servers.a.env = { CHANGED: '1' }; });
+  assert.deepEqual(await names(daemon), ['a__ping']);
+  await daemon.waitServer('a', 'ready');
+  assert.equal((await daemon.server('a')).starts, 2);
+  assert.equal(text(await callOf(daemon, 'a__ping')), 'pong');
+  await reload(daemon, (config) => { config.servers.b = { ...tiny(), prefix: 'b' }; });
+  await eventually('the client is told of the other one', () => told(stream, 'tools') > 0);
+  assert.equal(told(stream, 'tools'), 1, 'and of nothing before');
   stream.close();
 });
 

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { commandLine } from '../lib/processes.mjs';
+import { reload } from '../lib/reload.mjs';
 import { within } from '../lib/wait.mjs';
 import { atStart, onProcess } from './faults.mjs';
 import { Random } from './random.mjs';
@@ -51,12 +52,13 @@ export class HttpProcess {
 }
 
 export class Driver {
-  constructor({ dir, servers, seed, pace, starts, callTimeout }) {
-    Object.assign(this, { dir, pace, starts, callTimeout });
+  constructor({ daemon, dir, servers, seed, pace, starts, callTimeout }) {
+    Object.assign(this, { daemon, dir, pace, starts, callTimeout });
     this.victims = servers.filter((server) => server.victim);
     this.random = new Random(seed, 'driver');
     this.events = [];
     this.lasting = new Map();  // victim -> what is still being done to it
+    this.failed = [];
     for (const { http } of this.victims) {
       if (http) http.restartAfter = () => this.random.between(0, 600);
     }
@@ -73,7 +75,8 @@ export class Driver {
       if (this.lasting.has(victim)) continue;
       this.events.push({ at: new Date().toISOString(), server: victim.name, fault, length, start });
       if (start) writeFileSync(path.join(this.dir, `${victim.name}.start`), start);
-      const doing = this.#inflict(victim, fault, length).finally(() => this.lasting.delete(victim));
+      const doing = this.#inflict(victim, fault, length).catch((error) => this.failed.push(error))
+        .finally(() => this.lasting.delete(victim));
       this.lasting.set(victim, doing);
     }
   }
@@ -97,7 +100,19 @@ export class Driver {
         return victim.http.order({ listen: true });
       case 'sessions dropped': return victim.http.order({ forget: true });
       case 'streams dropped': return victim.http.order({ drop: true });
+      case 'reload': return this.#reload(victim);
     }
+  }
+
+  // Of its settings one that matters to nobody becomes another.
+  async #reload({ name }) {
+    const done = await reload(this.daemon, (config) => {
+      const { breaker } = config.servers[name];
+      breaker.cooldown = breaker.cooldown === '400ms' ? '401ms' : '400ms';
+    });
+    const others = Object.keys(JSON.parse(readFileSync(this.daemon.config, 'utf8')).servers)
+      .filter((other) => !done.kept.includes(other) && !this.victims.some((victim) => victim.name === other));
+    if (others.length > 0) throw new Error(`a reload for ${name} has changed ${others}`);
   }
 
   // Cut short by finish().

@@ -14,11 +14,12 @@ export const inCall = {
     'error'],
 };
 
-// Done to the process from outside.
+// Done to the process from outside; a reload replaces the daemon's side of it.
 export const onProcess = {
-  stdio: ['kill', 'terminate', 'stop for a while', 'stop for good'],
-  http: ['kill', 'stop for a while', 'stop for good', 'listener closed', 'sessions dropped', 'streams dropped'],
-  sse: ['kill', 'stop for a while', 'stop for good', 'listener closed', 'streams dropped'],
+  stdio: ['kill', 'terminate', 'stop for a while', 'stop for good', 'reload'],
+  http: ['kill', 'stop for a while', 'stop for good', 'listener closed', 'sessions dropped', 'streams dropped',
+    'reload'],
+  sse: ['kill', 'stop for a while', 'stop for good', 'listener closed', 'streams dropped', 'reload'],
 };
 
 // For the next start of a stdio server.

@@ -73,7 +73,7 @@ export class Harness {
     }
     harness.ports = new Set(harness.servers.map((server) => server.port));
     harness.daemon = await Daemon.start(t, { log: { level: 'info' }, threads: 2,
-      limits: { message: '2MiB', sessions: 100_000 },
+      limits: { message: '2MiB', sessions: 100_000 }, ready_wait: '1s',
       servers: Object.fromEntries(harness.servers.map((s) => [s.name, configOf(s, dir)])) }, { dir });
     harness.checksMemory = !sanitized();
     await harness.#everyoneServes();
@@ -96,7 +96,7 @@ export class Harness {
     const { daemon, dir, servers } = this;
     const report = new Report();
     const load = { port: daemon.port, servers, report, faulty: true, stopping: false, callTimeout: CALL_TIMEOUT };
-    const driver = new Driver({ dir, servers, seed, pace, starts, callTimeout: CALL_TIMEOUT });
+    const driver = new Driver({ daemon, dir, servers, seed, pace, starts, callTimeout: CALL_TIMEOUT });
     const callers = Array.from({ length: this.callers }, (_, i) => new Caller(load, seed, i));
     const running = Promise.all(callers.map((caller) => caller.run()));
     const driving = driver.run();
@@ -110,6 +110,7 @@ export class Harness {
     this.#note(seed, seconds, report, driver);
     assert.equal(daemon.ended, undefined, `mcpxd ended (${this.how})\n${daemon.tail()}`);
     assert.deepEqual(report.violations.map((v) => `${v.caller}: ${v.what}`), [], this.how);
+    assert.deepEqual(driver.failed.map((error) => error.message), [], this.how);
     assert.deepEqual(executedTwice(dir, servers), [], `calls carried out twice (${this.how})`);
     const faultsOver = Date.now();
     const recovery = await this.#everyoneServes();

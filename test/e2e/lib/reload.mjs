@@ -1,6 +1,6 @@
 // Changing the configuration of a running daemon, and who is told.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 
 import { startsOf } from './daemon.mjs';
 import { alive } from './processes.mjs';
@@ -12,7 +12,9 @@ import { eventually } from './wait.mjs';
 export function rewrite(daemon, change) {
   const config = JSON.parse(readFileSync(daemon.config, 'utf8'));
   change(config);
-  writeFileSync(daemon.config, JSON.stringify(config, null, 2));
+  // In one step, for a reload may be reading it.
+  writeFileSync(`${daemon.config}.new`, JSON.stringify(config, null, 2));
+  renameSync(`${daemon.config}.new`, daemon.config);
 }
 
 export async function reload(daemon, change) {
