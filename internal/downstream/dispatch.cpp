@@ -78,12 +78,6 @@ Task<Answer> list(Request& request, mcp::ListKind kind) {
 
 // --- Calls
 
-// A legacy caller knows everything that a legacy server of its own revision or an older one can
-// say: what append_result_for() would copy is written from where it lies.
-bool passes_unchanged(const call::Outcome& outcome, const Request& request) {
-  return !request.modern() && outcome.from <= request.revision;
-}
-
 Answer spell_error(const call::Outcome& outcome, const Request& request,
                    const registry::Target& target) {
   std::string mapped;
@@ -116,7 +110,8 @@ Answer spell(call::Outcome outcome, const Request& request, const registry::Targ
     mapped = registry::expose_result_uris(request.method, outcome.result, target.server_name,
                                           target.own_uris);
   }
-  if (mapped.empty() && passes_unchanged(outcome, request)) {
+  // What append_result_for() would only copy is written from where it lies.
+  if (mapped.empty() && mcp::passes_whole(outcome.from, request.revision)) {
     return Answer::forwarded(std::move(outcome));
   }
   mcp::ResultContext context;

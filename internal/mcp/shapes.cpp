@@ -52,7 +52,8 @@ constexpr MemberRow kRows[] = {
     {Shape::tool, "_meta", Feature::meta_on_items},
     {Shape::tool, "annotations", Feature::tool_annotations},
     {Shape::tool, "execution", Feature::tool_execution},
-    {Shape::tool, "outputSchema", Feature::tool_output_schema, Shape::output_schema},
+    {Shape::tool, "outputSchema", Feature::tool_output_schema, Shape::schema},
+    {Shape::tool, "inputSchema", std::nullopt, Shape::schema},
 
     {Shape::plain_block, "_meta", Feature::meta_on_items},
     {Shape::plain_block, "annotations", std::nullopt, Shape::annotations},
@@ -160,8 +161,8 @@ const MemberRow* find_member(Shape shape, const json::Member& member) {
 
 namespace {
 
-bool too_new(const std::optional<Feature>& feature, Revision to) {
-  return feature && to < info(*feature).first;
+bool lacks(Revision to, const std::optional<Feature>& feature) {
+  return feature && !defines(to, *feature);
 }
 
 using Differing = std::array<std::array<bool, kRevisions>, kShapes>;
@@ -169,17 +170,17 @@ using Differing = std::array<std::array<bool, kRevisions>, kShapes>;
 bool differs_now(const Differing& table, Shape shape, Revision to) {
   const auto at = static_cast<std::size_t>(to);
   const auto inside = [&](Shape inner) { return table[static_cast<std::size_t>(inner)][at]; };
-  if (shape == Shape::structured || shape == Shape::output_schema) {
-    return too_new(Feature::structured_content_any, to);
+  if (shape == Shape::structured || shape == Shape::schema) {
+    return lacks(to, Feature::structured_content_any);
   }
   if (shape == Shape::content_block) {
     return std::any_of(kBlocks.begin(), kBlocks.end(), [&](const BlockRow& row) {
-      return too_new(row.feature, to) || inside(row.shape);
+      return lacks(to, row.feature) || inside(row.shape);
     });
   }
   const auto rows = members_of(shape);
   return std::any_of(rows.begin(), rows.end(), [&](const MemberRow& row) {
-    return too_new(row.feature, to) || inside(row.value);
+    return lacks(to, row.feature) || inside(row.value);
   });
 }
 

@@ -24,12 +24,12 @@ enum class Shape : std::uint8_t {
   contents,
   implementation,
   meta,
-  output_schema,
   prompt,
   prompt_argument,
   prompt_message,
   resource,
   resource_template,
+  schema,  // of a tool's input or output
   structured,
   tool,
   // content blocks by type
@@ -49,7 +49,6 @@ enum class Shape : std::uint8_t {
   other_result,
   prompt_result,
   read_result,
-
 };
 inline constexpr std::size_t kShapes = static_cast<std::size_t>(Shape::read_result) + 1;
 

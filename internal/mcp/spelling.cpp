@@ -5,6 +5,7 @@
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
 #include "mcp/shapes.hpp"
+#include "mcp/structured.hpp"
 
 namespace mcpx::mcp {
 namespace {
@@ -15,8 +16,8 @@ const char* end_of(Raw value) {
   return value.data() + value.size();
 }
 
-bool too_old(Revision to, const std::optional<Feature>& feature) {
-  return feature && to < info(*feature).first;
+bool lacks(Revision to, const std::optional<Feature>& feature) {
+  return feature && !defines(to, *feature);
 }
 
 // Bytes that Base64 text stands for.
@@ -26,7 +27,8 @@ std::size_t decoded_size(std::string_view base64) {
   return base64.size() * 3 / 4;
 }
 
-// 2025-06-18 and 2025-11-25 take only schemas of objects, with objects for properties.
+// Legacy revisions take only schemas of objects, with objects for properties; a property that is
+// `true` or `false` can be written as one.
 bool is_object_schema(Raw schema) {
   if (json::find_string(schema, "type") != "object") return false;
   const auto properties = json::find(schema, "properties");
@@ -34,7 +36,7 @@ bool is_object_schema(Raw schema) {
   if (!json::is_object(*properties)) return false;
   json::Members members(*properties);
   while (const auto member = members.next()) {
-    if (!json::is_object(member->value)) return false;
+    if (!json::is_object(member->value) && !json::as_bool(member->value)) return false;
   }
   return true;
 }
@@ -63,7 +65,7 @@ void append_text_block(std::string& out, std::string_view text) {
   json::append_string(out, text);
 }
 
-// Writes one JSON value for an older revision: what passes is copied in as long runs as possible,
+// Writes one JSON value for another revision: what passes is copied in as long runs as possible,
 // so a value that needs no change is one append.
 class Speller {
  public:
@@ -72,15 +74,16 @@ class Speller {
 
   void spell(Shape shape, Raw value);
   void finish() { keep_until(end_); }
-  // The "content" of the result being spelled is empty and gets this text.
+  // The "content" of the result being spelled gets this text as its last block.
   void give_text(Raw content, std::string_view text) {
-    lone_content_ = content.data();
-    lone_text_ = text;
+    given_to_ = content.data();
+    given_text_ = text;
   }
 
  private:
   void object(Shape shape, Raw value);
   void member(const MemberRow& row, Raw value);
+  void properties(Raw schema);
   void block(Raw value);
   bool dropped(const MemberRow& row, Raw value) const;
   bool empties(Raw meta) const;
@@ -95,13 +98,14 @@ class Speller {
   const char* copied_;  // the source up to here is written or dropped
   const char* end_;
   Revision to_;
-  const char* lone_content_ = nullptr;
-  std::string_view lone_text_;
+  const char* given_to_ = nullptr;
+  std::string_view given_text_;
 };
 
 void Speller::spell(Shape shape, Raw value) {
   if (!json::is_object(value) || !can_differ(shape, to_)) return;
   if (shape == Shape::content_block) return block(value);
+  if (shape == Shape::schema) return properties(value);
   if (!members_of(shape).empty()) object(shape, value);
 }
 
@@ -128,23 +132,42 @@ void Speller::object(Shape shape, Raw value) {
 
 void Speller::member(const MemberRow& row, Raw value) {
   if (!row.each) return spell(row.value, value);
-  if (!json::is_array(value)) return;
-  if (value.data() == lone_content_) {
-    keep_until(value.data() + 1);
-    append_text_block(out_, lone_text_);
-    out_ += '}';
-    return;
-  }
-  if (!can_differ(row.value, to_)) return;
+  const bool given = value.data() == given_to_;
+  if (!json::is_array(value) || (!given && !can_differ(row.value, to_))) return;
+  const char* last = value.data() + 1;
+  bool any = false;
   json::Elements elements(value);
-  while (const auto element = elements.next())
+  while (const auto element = elements.next()) {
     spell(row.value, *element);
+    last = end_of(*element);
+    any = true;
+  }
+  if (!given) return;
+  keep_until(last);
+  if (any) out_ += ',';
+  append_text_block(out_, given_text_);
+  out_ += '}';
+}
+
+// `true` and `false` as the objects that mean the same; one of them anywhere would make legacy
+// clients refuse the whole list.
+void Speller::properties(Raw schema) {
+  const auto properties = json::find(schema, "properties");
+  if (!properties || !json::is_object(*properties)) return;
+  json::Members members(*properties);
+  while (const auto member = members.next()) {
+    const auto allowed = json::as_bool(member->value);
+    if (!allowed) continue;
+    keep_until(member->value.data());
+    out_ += *allowed ? "{}" : R"({"not":{}})";
+    copied_ = end_of(member->value);
+  }
 }
 
 void Speller::block(Raw value) {
   const BlockRow* row = find_block(value);
   if (!row) return;
-  if (!too_old(to_, row->feature)) return object(row->shape, value);
+  if (!lacks(to_, row->feature)) return object(row->shape, value);
   keep_until(value.data());
   const bool audio = row->feature == Feature::audio_content;
   append_text_block(out_, audio ? audio_text(value, to_) : link_text(value));
@@ -160,54 +183,53 @@ void Speller::block(Raw value) {
 }
 
 bool Speller::dropped(const MemberRow& row, Raw value) const {
-  if (too_old(to_, row.feature)) return true;
-  const bool objects_only = too_old(to_, Feature::structured_content_any);
+  if (lacks(to_, row.feature)) return true;
+  const bool objects_only = lacks(to_, Feature::structured_content_any);
   switch (row.value) {
     case Shape::meta:
       return empties(value);
     case Shape::structured:
       return objects_only && !json::is_object(value);
-    case Shape::output_schema:
-      return objects_only && !is_object_schema(value);
+    case Shape::schema:  // of the output; that of the input is required, and of an object anyway
+      return objects_only && row.feature && !is_object_schema(value);
     default:
       return false;
   }
 }
 
-// A _meta that held nothing but keys of a newer revision goes with them.
+// A _meta that held nothing but keys of other revisions goes with them.
 bool Speller::empties(Raw meta) const {
   if (!json::is_object(meta)) return false;
   json::Members members(meta);
   bool any = false;
   while (const auto member = members.next()) {
     const MemberRow* row = find_member(Shape::meta, *member);
-    if (!row || !too_old(to_, row->feature)) return false;
+    if (!row || !lacks(to_, row->feature)) return false;
     any = true;
   }
   return any;
 }
 
-void append_older(std::string& out, Shape shape, Raw value, Revision to) {
+void append_spelled(std::string& out, Shape shape, Raw value, Revision to) {
   Speller speller(out, value, to);
   speller.spell(shape, value);
   speller.finish();
 }
 
-// A tool's result that loses its structured content and has nothing else says it as text
-// (server/tools: "for backwards compatibility").
-void append_older_call_result(std::string& out, Raw result, Revision to) {
+// A tool's result that loses its structured content says it as text, unless a text of it does so
+// already (server/tools: "for backwards compatibility").
+void append_call_result(std::string& out, Raw result, Revision to) {
   if (!json::may_mention(result, "structuredContent")) {
-    return append_older(out, Shape::call_result, result, to);
+    return append_spelled(out, Shape::call_result, result, to);
   }
   const auto structured = json::find(result, "structuredContent");
   const bool lost =
-      structured &&
-      (too_old(to, Feature::structured_content) ||
-       (too_old(to, Feature::structured_content_any) && !json::is_object(*structured)));
+      structured && (lacks(to, Feature::structured_content) ||
+                     (lacks(to, Feature::structured_content_any) && !json::is_object(*structured)));
   const auto content = json::find(result, "content");
-  const bool empty =
-      !content || (json::is_array(*content) && !json::Elements(*content).next().has_value());
-  if (!lost || !empty) return append_older(out, Shape::call_result, result, to);
+  if (!lost || (content && says(*content, *structured))) {
+    return append_spelled(out, Shape::call_result, result, to);
+  }
   if (content) {
     Speller speller(out, result, to);
     speller.give_text(*content, *structured);
@@ -220,7 +242,7 @@ void append_older_call_result(std::string& out, Raw result, Revision to) {
   json::Splice with_text(result);
   with_text.remove("structuredContent").set("content", std::move(added));
   const std::string text = with_text.text();
-  append_older(out, Shape::call_result, text, to);
+  append_spelled(out, Shape::call_result, text, to);
 }
 
 // What a modern result has at its top level, found in one pass.
@@ -255,9 +277,15 @@ void append_member(std::string& out, bool first, std::string_view key, std::stri
   out += value;
 }
 
-// Only additions are ever needed: a modern receiver has the vocabulary of every legacy revision.
+// A modern receiver has the vocabulary of every legacy revision, but for a key of _meta that passed
+// with 2025-11-25; what it wants besides is added.
 void append_modern(std::string& out, Method method, Raw result, const ResultContext& context) {
   const Top top = read_top(result);
+  if (era_of(context.from) == Era::legacy && top.meta && json::find(*top.meta, kMetaRelatedTask)) {
+    std::string without;
+    append_spelled(without, Shape::other_result, result, context.to);
+    return append_modern(out, method, without, context);
+  }
   const bool complete = !top.type || json::decode_string(*top.type) == "complete";
   const bool cacheable = complete && info(method).cacheable;
   const char* copied = result.data();
@@ -296,26 +324,26 @@ void append_result_for(std::string& out, Method method, Raw result, const Result
     out += result;
   } else if (era_of(context.to) == Era::modern) {
     append_modern(out, method, result, context);
-  } else if (context.from <= context.to) {
-    out += result;  // the receiver knows everything the server's revision has
+  } else if (passes_whole(context.from, context.to)) {
+    out += result;
   } else if (method == Method::tools_call) {
-    append_older_call_result(out, result, context.to);
+    append_call_result(out, result, context.to);
   } else {
-    append_older(out, result_shape(method), result, context.to);
+    append_spelled(out, result_shape(method), result, context.to);
   }
 }
 
 void append_definition_for(std::string& out, ListKind kind, Raw definition, Revision to) {
-  append_older(out, definition_shape(kind), definition, to);
+  append_spelled(out, definition_shape(kind), definition, to);
 }
 
 void append_notification_params_for(std::string& out, Method method, Raw params, Revision to) {
   const bool progress = method == Method::notify_progress;
-  append_older(out, progress ? Shape::progress_notification : Shape::notification, params, to);
+  append_spelled(out, progress ? Shape::progress_notification : Shape::notification, params, to);
 }
 
 void append_implementation_for(std::string& out, Raw implementation, Revision to) {
-  append_older(out, Shape::implementation, implementation, to);
+  append_spelled(out, Shape::implementation, implementation, to);
 }
 
 ResultType result_type_of(Raw result) {

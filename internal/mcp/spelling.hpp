@@ -1,11 +1,11 @@
 // Results, errors and definitions spelled for the revision of whoever receives them: the one place
 // where that is decided (design section 2, step 6). Driven by the table of members in shapes.cpp.
 //
-// What a receiver's revision is too old to know is not sent; its data is carried over in a
-// vocabulary the receiver has (a resource_link becomes text for 2025-03-26, structured content
-// without text gains a text block). Everything else passes byte for byte, unknown members, unknown
-// content blocks and members of older revisions included. URIs are mapped before (registry), so the
-// text made of a link names what the caller can read. Pure. Thread: any.
+// What other revisions define and the receiver's does not is not sent, whoever said it; its data is
+// carried over in a vocabulary the receiver has (a resource_link becomes text for 2025-03-26,
+// structured content that no text repeats gains a text block). Everything else passes byte for
+// byte, members and content blocks that no revision knows included. URIs are mapped before
+// (registry), so the text made of a link names what the caller can read. Pure. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,14 @@ struct ResultContext {
   std::string_view server_info;   // raw Implementation object for _meta of modern results
   CacheHints cache;               // for a cacheable result that carries none itself
 };
+
+// Whether results of a server of `from` reach a caller of `to` as they are. A server may say more
+// than the revision it agreed to has, so this holds only where the caller knows all of them. (The
+// newest legacy revision; servers that slip modern members in are left to their clients, who ignore
+// them: looking would cost every call a pass over its result.)
+constexpr bool passes_whole(Revision from, Revision to) {
+  return to == kLatestLegacy && era_of(from) == Era::legacy;
+}
 
 // Appends the result object spelled for `context.to`. `result` is what the upstream sent.
 void append_result_for(std::string& out, Method method, json::Raw result,

@@ -3,6 +3,7 @@
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
 #include "mcp/probe.hpp"
+#include "mcp/spelling.hpp"
 #include "rpc/message.hpp"
 #include "upstream/relay.hpp"
 
@@ -61,6 +62,12 @@ void default_arguments(json::Splice& params, const call::Call& call) {
   if (!tool && call.method != mcp::Method::prompts_get) return;
   const auto arguments = json::find(call.params, "arguments");
   if (arguments ? *arguments == "null" : tool) params.set("arguments", std::string(kEmptyObject));
+}
+
+// What is completed besides has a place in the request since 2025-06-18.
+void remove_context(json::Splice& params, const call::Call& call, const HopContext& context) {
+  if (call.method != mcp::Method::completion_complete) return;
+  if (!mcp::defines(context.to, mcp::Feature::completion_context)) params.remove("context");
 }
 
 // Answers to questions travel in the request only since 2026-07-28; no legacy server asked them.
@@ -156,6 +163,14 @@ std::string plain_params(const call::Call& call, const HopContext& context) {
   return out;
 }
 
+std::string notification_for(const call::Caller& caller, mcp::Method method, json::Raw params) {
+  std::string spelled;
+  mcp::append_notification_params_for(spelled, method, params, caller.revision);
+  std::string out;
+  rpc::append_notification(out, mcp::info(method).name, spelled);
+  return out;
+}
+
 }  // namespace
 
 std::string hop_params(const call::Call& call, const HopContext& context) {
@@ -164,6 +179,7 @@ std::string hop_params(const call::Call& call, const HopContext& context) {
   json::Splice params(original);
   if (!call.target_member.empty()) params.set(call.target_member, call.target_value);
   default_arguments(params, call);
+  remove_context(params, call, context);
   if (mcp::era_of(context.to) == Era::legacy) remove_answers(params, call);
 
   const json::Raw meta = json::find(original, "_meta").value_or(json::Raw());
@@ -186,10 +202,7 @@ std::string hop_params(const call::Call& call, const HopContext& context) {
 std::string progress_for(const call::Caller& caller, json::Raw params) {
   json::Splice splice(params);
   splice.set("progressToken", std::string(caller.progress_token));
-  if (!mcp::defines(caller.revision, mcp::Feature::progress_message)) splice.remove("message");
-  std::string out;
-  rpc::append_notification(out, "notifications/progress", splice.text());
-  return out;
+  return notification_for(caller, mcp::Method::notify_progress, splice.text());
 }
 
 bool wants_log(const call::Caller& caller, json::Raw params) {
@@ -199,10 +212,8 @@ bool wants_log(const call::Caller& caller, json::Raw params) {
   return level && severity(*level) >= severity(caller.log_level);
 }
 
-std::string log_message_for(json::Raw params) {
-  std::string out;
-  rpc::append_notification(out, "notifications/message", params);
-  return out;
+std::string log_message_for(const call::Caller& caller, json::Raw params) {
+  return notification_for(caller, mcp::Method::notify_message, params);
 }
 
 }  // namespace mcpx::upstream

@@ -31,6 +31,6 @@ std::string progress_for(const call::Caller& caller, json::Raw params);
 // True if a notifications/message with these params is for this caller: a modern one must have
 // asked for a level, a legacy one may have set one.
 bool wants_log(const call::Caller& caller, json::Raw params);
-std::string log_message_for(json::Raw params);
+std::string log_message_for(const call::Caller& caller, json::Raw params);
 
 }  // namespace mcpx::upstream

@@ -86,7 +86,7 @@ void Relay::go_on(TimePoint now) {
 }
 
 void Relay::log(json::Raw params) {
-  if (open_ && wants_log(call_.caller, params)) deliver(log_message_for(params));
+  if (open_ && wants_log(call_.caller, params)) deliver(log_message_for(call_.caller, params));
 }
 
 void Relay::finish() {

@@ -1,15 +1,7 @@
 // The tables of revisions, methods and members held against the official schemas.
-//
-// MCPX_SPEC_DIR names a directory with <revision>/schema.json of the five revisions, as in the
-// repository of the specification; without it these tests say so and pass.
 #include <algorithm>
-#include <array>
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <fstream>
-#include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,36 +9,10 @@
 #include "mcp/error_codes.hpp"
 #include "mcp/method.hpp"
 #include "mcp/shapes.hpp"
+#include "schemas.hpp"
 
 namespace mcpx::mcp {
 namespace {
-
-using Schemas = std::array<std::string, kRevisions>;
-
-std::optional<Schemas> read_schemas() {
-  const char* directory = std::getenv("MCPX_SPEC_DIR");
-  if (!directory || !*directory) {
-    WARN("skipped: MCPX_SPEC_DIR is not set");
-    return std::nullopt;
-  }
-  Schemas schemas;
-  for (std::size_t i = 0; i < kRevisions; ++i) {
-    const std::string path =
-        std::string(directory) + "/" + std::string(text(kAllRevisions[i])) + "/schema.json";
-    std::ifstream file(path);
-    std::stringstream content;
-    content << file.rdbuf();
-    schemas[i] = content.str();
-    INFO(path);
-    REQUIRE(json::is_object(schemas[i]));
-  }
-  return schemas;
-}
-
-std::optional<json::Raw> definition(const std::string& schema, std::string_view name) {
-  const auto old_style = json::find(schema, "definitions", name);
-  return old_style ? old_style : json::find(schema, "$defs", name);
-}
 
 bool has(const std::string& schema, std::string_view name) {
   return definition(schema, name).has_value();
@@ -136,13 +102,12 @@ bool shown_by_schema(Feature feature, const std::string& schema) {
 }
 
 TEST_CASE("the table of features agrees with the official schemas") {
-  const auto schemas = read_schemas();
-  if (!schemas) return;
+  const Schemas schemas = read_schemas();
   for (std::size_t f = 0; f < kFeatures; ++f) {
     const auto feature = static_cast<Feature>(f);
     for (std::size_t i = 0; i < kRevisions; ++i) {
       CAPTURE(info(feature).name, text(kAllRevisions[i]));
-      CHECK(defines(kAllRevisions[i], feature) == shown_by_schema(feature, (*schemas)[i]));
+      CHECK(defines(kAllRevisions[i], feature) == shown_by_schema(feature, schemas[i]));
     }
   }
 }
@@ -176,11 +141,10 @@ bool out_of_scope(const std::string& method) {
 }
 
 TEST_CASE("the table of methods agrees with the official schemas") {
-  const auto schemas = read_schemas();
-  if (!schemas) return;
+  const Schemas schemas = read_schemas();
   for (std::size_t i = 0; i < kRevisions; ++i) {
     const Revision revision = kAllRevisions[i];
-    const std::string& schema = (*schemas)[i];
+    const std::string& schema = schemas[i];
     std::set<std::string> official;
     for (const char* name :
          {"ClientRequest", "ClientNotification", "ServerRequest", "ServerNotification"}) {
@@ -207,9 +171,8 @@ TEST_CASE("the table of methods agrees with the official schemas") {
 
 TEST_CASE("cacheable are the results that the schema requires hints of",
           "[req:caching-server-must-hint]") {
-  const auto schemas = read_schemas();
-  if (!schemas) return;
-  const std::string& modern = schemas->back();
+  const Schemas schemas = read_schemas();
+  const std::string& modern = schemas.back();
   const std::vector<std::pair<Method, const char*>> results = {
       {Method::server_discover, "DiscoverResult"},
       {Method::tools_list, "ListToolsResult"},
@@ -281,16 +244,15 @@ std::vector<const char*> definitions_of(Shape shape) {
 }
 
 TEST_CASE("the table of members agrees with the official schemas") {
-  const auto schemas = read_schemas();
-  if (!schemas) return;
+  const Schemas schemas = read_schemas();
   for (std::size_t s = 0; s < kShapes; ++s) {
     for (const char* name : definitions_of(static_cast<Shape>(s))) {
       for (const MemberRow& row : members_of(static_cast<Shape>(s))) {
         for (std::size_t i = 0; i < kRevisions; ++i) {
-          if (!has((*schemas)[i], name)) continue;
+          if (!has(schemas[i], name)) continue;
           CAPTURE(name, row.name, text(kAllRevisions[i]));
           const bool expected = !row.feature || defines(kAllRevisions[i], *row.feature);
-          CHECK(has((*schemas)[i], name, row.name) == expected);
+          CHECK(has(schemas[i], name, row.name) == expected);
         }
       }
     }
@@ -298,18 +260,17 @@ TEST_CASE("the table of members agrees with the official schemas") {
 }
 
 TEST_CASE("no member that came later than its definition is missing from the table") {
-  const auto schemas = read_schemas();
-  if (!schemas) return;
+  const Schemas schemas = read_schemas();
   for (std::size_t s = 0; s < kShapes; ++s) {
     const auto shape = static_cast<Shape>(s);
     for (const char* name : definitions_of(shape)) {
       for (std::size_t i = 1; i < kRevisions; ++i) {
-        const auto now = definition((*schemas)[i], name);
-        if (!now || !has((*schemas)[i - 1], name)) continue;
+        const auto now = definition(schemas[i], name);
+        if (!now || !has(schemas[i - 1], name)) continue;
         json::Members properties(*json::find(*now, "properties"));
         while (const auto property = properties.next()) {
           const std::string key = *json::decode_string(property->key);
-          if (has((*schemas)[i - 1], name, key)) continue;
+          if (has(schemas[i - 1], name, key)) continue;
           CAPTURE(name, key, text(kAllRevisions[i]));
           CHECK(find_member(shape, *property) != nullptr);
         }
@@ -319,24 +280,22 @@ TEST_CASE("no member that came later than its definition is missing from the tab
 }
 
 TEST_CASE("the content blocks of the table are those of the schema") {
-  const auto schemas = read_schemas();
-  if (!schemas) return;
-  const auto union_of_blocks = definition(schemas->back(), "ContentBlock");
+  const Schemas schemas = read_schemas();
+  const auto union_of_blocks = definition(schemas.back(), "ContentBlock");
   REQUIRE(union_of_blocks.has_value());
   std::size_t count = 0;
   json::Elements elements(*json::find(*union_of_blocks, "anyOf"));
   while (const auto element = elements.next()) {
     const std::string reference = *json::find_string(*element, "$ref");
     const std::string name = reference.substr(reference.rfind('/') + 1);
-    const auto type = json::find(*definition(schemas->back(), name), "properties", "type", "const");
+    const auto type = json::find(*definition(schemas.back(), name), "properties", "type", "const");
     const std::string block = R"({"type":)" + std::string(*type) + "}";
     CAPTURE(block);
     const BlockRow* row = find_block(block);
     REQUIRE(row != nullptr);
     ++count;
     for (std::size_t i = 0; i < kRevisions; ++i) {
-      CHECK(has((*schemas)[i], name) ==
-            (!row->feature || defines(kAllRevisions[i], *row->feature)));
+      CHECK(has(schemas[i], name) == (!row->feature || defines(kAllRevisions[i], *row->feature)));
     }
   }
   REQUIRE(count == 5);
@@ -344,15 +303,14 @@ TEST_CASE("the content blocks of the table are those of the schema") {
 
 TEST_CASE("the modern error codes are those of the schema",
           "[req:errors-reserved-subrange-only-spec-codes]") {
-  const auto schemas = read_schemas();
-  if (!schemas) return;
+  const Schemas schemas = read_schemas();
   const std::vector<std::pair<const char*, int>> codes = {
       {"HeaderMismatchError", kHeaderMismatch},
       {"MissingRequiredClientCapabilityError", kMissingClientCapability},
       {"UnsupportedProtocolVersionError", kUnsupportedProtocolVersion}};
   for (const auto& [name, code] : codes) {
     CAPTURE(name);
-    const auto found = definition(schemas->back(), name);
+    const auto found = definition(schemas.back(), name);
     REQUIRE(found.has_value());
     CHECK(found->find("\"const\": " + std::to_string(code)) != std::string_view::npos);
   }

@@ -134,6 +134,17 @@ Both random_call_result(Maker& maker, Revision to) {
                        {R"("resultType":"complete")", r2026_07_28},
                        {R"("structuredContent":{"n":1.0})", r2025_06_18},
                        {R"("_meta":{"io.modelcontextprotocol/serverInfo":1})", r2026_07_28}}));
+  const auto is_structured = [](const Piece& piece) { return piece.first == r2025_06_18; };
+  // A caller who cannot have it finds it as text, once.
+  if (std::any_of(members.begin(), members.end(), is_structured)) {
+    if (maker.below(2) == 0) {
+      const std::string text = R"({"type":"text","text":" {\"n\": 1.0}"})";
+      source_blocks.push_back({text});
+      expected_blocks.push_back({text});
+    } else if (to < r2025_06_18) {
+      expected_blocks.push_back({R"({"type":"text","text":"{\"n\":1.0}"})"});
+    }
+  }
   const std::size_t at = maker.below(members.size() + 1);
   auto source = members, expected = members;
   const auto place = static_cast<std::ptrdiff_t>(at);
@@ -156,29 +167,28 @@ std::string tight(std::string_view text) {
   return out;
 }
 
-TEST_CASE("C33: an older revision loses what it never had, and nothing else changes") {
+TEST_CASE("C33: a revision is not sent what it never had, whoever said it; nothing else changes") {
   Maker maker(33);
   for (int i = 0; i < 3000; ++i) {
     const Revision to = kAllRevisions[maker.below(kRevisions - 1)];
     const Both both = random_call_result(maker, to);
     CAPTURE(text(to), both.source);
     REQUIRE(valid(both.source));
-    const std::string out = spelled(both.source, r2026_07_28, to);
+    const Revision from = kAllRevisions[maker.below(kRevisions)];
+    if (passes_whole(from, to)) continue;
+    const std::string out = spelled(both.source, from, to);
     REQUIRE(valid(out));
     REQUIRE(tight(out) == tight(both.expected));
-    REQUIRE(spelled(out, r2026_07_28, to) == out);
+    REQUIRE(spelled(out, from, to) == out);
   }
 }
 
-TEST_CASE("C33: a caller as new as the server gets the server's bytes") {
+TEST_CASE("C33: the newest legacy caller gets the bytes of a legacy server") {
   Maker maker(34);
   for (int i = 0; i < 500; ++i) {
     const std::string result = random_call_result(maker, r2026_07_28).source;
     for (const Revision from : kAllRevisions) {
-      for (const Revision to : kAllRevisions) {
-        if (to < from || era_of(to) == Era::modern) continue;
-        REQUIRE(spelled(result, from, to) == result);
-      }
+      if (era_of(from) == Era::legacy) REQUIRE(spelled(result, from, kLatestLegacy) == result);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "json/json.hpp"
 #include "mcp/spelling.hpp"
 
 namespace mcpx::mcp {
@@ -195,12 +196,45 @@ TEST_CASE("prompts and read resources are spelled in depth too") {
 TEST_CASE(
     "structured content is not sent before 2025-06-18, and text says it where nothing else does",
     "[req:tools-structured-also-text]") {
-  REQUIRE(call(R"({"content":[{"type":"text","text":"t"}],"structuredContent":{"a":1.0}})",
-               r2025_03_26) == R"({"content":[{"type":"text","text":"t"}]})");
+  const std::string seen = R"({"content":[{"type":"text","text":"seen"}],"structuredContent":)";
+  REQUIRE(call(seen + R"({"a":1.0}})", r2025_03_26) ==
+          R"({"content":[{"type":"text","text":"seen"},{"type":"text","text":"{\"a\":1.0}"}]})");
+  REQUIRE(call(seen + "[7]}", r2025_11_25) ==
+          R"({"content":[{"type":"text","text":"seen"},{"type":"text","text":"[7]"}]})");
+  REQUIRE(call(R"({"structuredContent":{"a":1},"content":[{"type":"audio","data":"",)"
+               R"("mimeType":"audio/wav"} ]})",
+               r2024_11_05) ==
+          R"({"content":[{"type":"text","text":"[audio, audio/wav, 0 bytes: not representable in )"
+          R"(MCP 2024-11-05]"},{"type":"text","text":"{\"a\":1}"} ]})");
   REQUIRE(call(R"({"content":[ ],"structuredContent":{"a":1.0}})", r2024_11_05) ==
           R"({"content":[{"type":"text","text":"{\"a\":1.0}"} ]})");
   REQUIRE(call(R"({"structuredContent":{"a":1.0},"isError":true})", r2024_11_05) ==
           R"({"isError":true,"content":[{"type":"text","text":"{\"a\":1.0}"}]})");
+}
+
+TEST_CASE("structured content that a text repeats is not said again") {
+  const auto texts = [](const std::string& text, const std::string& structured) {
+    std::string result = R"({"content":[{"type":"image","data":"","mimeType":"a/b"},)"
+                         R"({"type":"text","text":)";
+    result += text + R"(}],"structuredContent":)" + structured + "}";
+    std::size_t count = 0;
+    const std::string out = call(result, r2025_03_26);
+    json::Elements blocks(*json::find(out, "content"));
+    while (const auto block = blocks.next())
+      count += json::find_string(*block, "type") == "text" ? 1 : 0;
+    return count;
+  };
+  const std::string structured = R"({"a":[1.0,"\u00e9 x"],"b":{}})";
+  REQUIRE(texts(R"("{\"a\":[1.0,\"\u00e9 x\"],\"b\":{}}")", structured) == 1);
+  REQUIRE(texts(R"(" {\n  \"a\": [ 1.0, \"\\u00e9 x\" ],\n  \"b\": {}\n}\n")", structured) == 1);
+  for (const char* other :
+       {R"("")", R"("{")", R"("{\"a\":[1.0,\"\u00e9x\"],\"b\":{}}")", R"("{\"a\":[1.0,\"")",
+        R"("{\"a\":[1.0,\"\u00e9 x\"],\"b\":{}} and more")",
+        R"("{\"a\":[1.0,\"\u00e9 x\"],\"b\":{")", R"("\"")", "7"}) {
+    CAPTURE(other);
+    REQUIRE(texts(other, structured) == 2);
+  }
+  REQUIRE(texts(R"("\"")", R"("")") == 2);
 }
 
 TEST_CASE("structured content that is no object reaches modern callers only",
@@ -237,14 +271,31 @@ TEST_CASE("C32: a tool keeps every member that the caller's revision has") {
           R"("outputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,"title":"a"},)"
           R"("unknown":[null],"_meta":{"k":1}})");
   REQUIRE(definition(ListKind::tools, tool, r2025_11_25) == tool);
-  REQUIRE(definition(ListKind::tools, tool, r2026_07_28) == tool);
+  // 2025-11-25 alone has `execution`.
+  REQUIRE(
+      definition(ListKind::tools, tool, r2026_07_28) ==
+      R"({"name":"t","title":"T","description":"d","icons":[{"src":"x"}],)" + schema +
+          R"("outputSchema":{"type":"object"},"annotations":{"readOnlyHint":false,"title":"a"},)"
+          R"("unknown":[null],"_meta":{"k":1}})");
+}
+
+TEST_CASE("a key of _meta that passed with its revision reaches no other") {
+  const std::string task = R"({"content":[],"_meta":{"a":1,"io.modelcontextprotocol/related-task":)"
+                           R"({"taskId":"x"}}})";
+  for (const Revision to : {r2024_11_05, r2025_03_26, r2025_06_18}) {
+    REQUIRE(spelled(Method::tools_call, task, r2025_11_25, to) ==
+            R"({"content":[],"_meta":{"a":1}})");
+  }
+  REQUIRE(spelled(Method::tools_call, task, r2025_11_25, r2025_11_25) == task);
+  REQUIRE(spelled(Method::tools_call, task, r2025_11_25, r2026_07_28, "") ==
+          R"({"content":[],"_meta":{"a":1},"resultType":"complete"})");
 }
 
 TEST_CASE("an outputSchema that is no schema of an object reaches modern callers only",
           "[req:tools-output-schema-object-root]") {
   for (const char* schema :
        {R"({"type":"array"})", R"({"anyOf":[]})", "true",
-        R"({"type":"object","properties":{"a":true}})", R"({"type":"object","properties":[]})"}) {
+        R"({"type":"object","properties":{"a":1}})", R"({"type":"object","properties":[]})"}) {
     CAPTURE(schema);
     const std::string tool = std::string(R"({"name":"t","outputSchema":)") + schema + "}";
     REQUIRE(definition(ListKind::tools, tool, r2025_06_18) == R"({"name":"t"})");
@@ -253,13 +304,28 @@ TEST_CASE("an outputSchema that is no schema of an object reaches modern callers
   }
 }
 
-TEST_CASE("an inputSchema is never touched") {
+TEST_CASE("what a schema says is never touched") {
   const std::string tool =
-      R"({"inputSchema":{"type":"object","properties":{"_meta":{"title":"x"},"icons":true},)"
+      R"({"inputSchema":{"type":"object","properties":{"_meta":{"title":"x"},"icons":{"not":true}},)"
       R"("outputSchema":1,"_meta":{"io.modelcontextprotocol/serverInfo":1}},"name":"t"})";
   for (const Revision to : kAllRevisions) {
     REQUIRE(definition(ListKind::tools, tool, to) == tool);
   }
+}
+
+TEST_CASE("a property whose schema is true or false is written as an object for legacy callers") {
+  const std::string odd =
+      R"({"type":"object","properties":{"a":true,"b":{"c":true}, "d" : false}})";
+  const std::string same =
+      R"({"type":"object","properties":{"a":{},"b":{"c":true}, "d" : {"not":{}}}})";
+  const auto tool = [](const std::string& schema) {
+    return R"({"name":"t","inputSchema":)" + schema + R"(,"outputSchema":)" + schema + "}";
+  };
+  REQUIRE(definition(ListKind::tools, tool(odd), r2026_07_28) == tool(odd));
+  REQUIRE(definition(ListKind::tools, tool(odd), r2025_11_25) == tool(same));
+  REQUIRE(definition(ListKind::tools, tool(odd), r2025_06_18) == tool(same));
+  REQUIRE(definition(ListKind::tools, tool(odd), r2024_11_05) ==
+          R"({"name":"t","inputSchema":)" + same + "}");
 }
 
 TEST_CASE("prompts, resources and templates are spelled by revision",

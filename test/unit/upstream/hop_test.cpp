@@ -214,6 +214,33 @@ TEST_CASE("progress comes back under the caller's token, in its vocabulary") {
   REQUIRE(json::find(progress_for(caller, params), "params", "message") == std::nullopt);
 }
 
+TEST_CASE("notifications lose the keys of _meta that the caller's revision does not define") {
+  const char* params = R"({"level":"info","data":"x","_meta":{"a":1,)"
+                       R"("io.modelcontextprotocol/subscriptionId":7}})";
+  call::Caller caller;
+  caller.progress_token = "1";
+  caller.revision = Revision::r2025_11_25;
+  REQUIRE(log_message_for(caller, params) ==
+          R"({"jsonrpc":"2.0","method":"notifications/message","params":)"
+          R"({"level":"info","data":"x","_meta":{"a":1}}})");
+  REQUIRE(json::find(progress_for(caller, params), "params", "_meta") == R"({"a":1})");
+  caller.revision = Revision::r2026_07_28;
+  REQUIRE(json::find(log_message_for(caller, params), "params") == params);
+}
+
+TEST_CASE("a server too old for the context of a completion is not sent it") {
+  auto call = call_of(Method::completion_complete,
+                      R"({"ref":{},"context":{"arguments":{"a":"b"}},"argument":{}})",
+                      Revision::r2025_11_25);
+  for (const Revision old : {Revision::r2024_11_05, Revision::r2025_03_26}) {
+    REQUIRE(hop_params(call, to(old)) == R"({"ref":{},"argument":{}})");
+  }
+  REQUIRE(hop_params(call, to(Revision::r2025_06_18)) == call.params);
+  call.method = Method::tools_call;
+  call.params = R"({"name":"t","arguments":{},"context":1})";
+  REQUIRE(hop_params(call, to(Revision::r2024_11_05)) == call.params);
+}
+
 struct NullSink final : call::NotificationSink {
   void notify(std::string) override {}
 };
