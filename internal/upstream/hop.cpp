@@ -70,6 +70,23 @@ void remove_context(json::Splice& params, const call::Call& call, const HopConte
   if (!mcp::defines(context.to, mcp::Feature::completion_context)) params.remove("context");
 }
 
+// mcpx declares no tasks, so a call that asks to be one is an ordinary call (2025-11-25
+// basic/utilities/tasks, "Capabilities"); a server that was sent the wish might grant it.
+constexpr std::string_view kTask = "task";
+
+// Whether the params have room for it beside what is known of them.
+bool may_hold_task(const call::Call& call) {
+  const rpc::Message& message = *call.message;
+  const auto cost = [](std::string_view key, json::Raw value) {
+    return value.empty() ? 0 : key.size() + value.size();
+  };
+  const std::size_t known = 1 + cost(R"("name":,)", message.name) +
+                            cost(R"("arguments":,)", message.arguments) +
+                            cost(R"("_meta":,)", message.meta);
+  constexpr std::size_t kLeast = std::string_view(R"("task":1,)").size();
+  return call.params.size() >= known + kLeast;
+}
+
 // Answers to questions travel in the request only since 2026-07-28; no legacy server asked them.
 void remove_answers(json::Splice& params, const call::Call& call) {
   if (mcp::era_of(call.caller.revision) == Era::legacy) return;
@@ -136,6 +153,10 @@ std::string plain_params(const call::Call& call, const HopContext& context) {
   }
   const MetaEdit edit = meta_edit(call, context);
   if (edit == MetaEdit::unknown) return {};
+  if (call.method == mcp::Method::tools_call && may_hold_task(call) &&
+      json::find(call.params, kTask)) {
+    return {};
+  }
 
   std::string out;
   out.reserve(call.params.size() + call.target_value.size() + context.plain_meta.size() + 64);
@@ -180,6 +201,7 @@ std::string hop_params(const call::Call& call, const HopContext& context) {
   if (!call.target_member.empty()) params.set(call.target_member, call.target_value);
   default_arguments(params, call);
   remove_context(params, call, context);
+  if (call.method == mcp::Method::tools_call) params.remove(kTask);
   if (mcp::era_of(context.to) == Era::legacy) remove_answers(params, call);
 
   const json::Raw meta = json::find(original, "_meta").value_or(json::Raw());

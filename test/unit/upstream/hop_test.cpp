@@ -161,6 +161,10 @@ TEST_CASE("a parsed call is sent as a searched one would be") {
       R"({"name":"s__t","arguments":{},"_meta":7})",
       R"({"n\u0061me":"s__t","arguments":{"_meta":{}}})",
       R"({"name":"s__t","arguments":[1]})",
+      R"({"task":1,"name":"s__t"})",
+      R"({"name":"s__t","task":{"ttl":60000},"arguments":{},"_meta":{"k":1}})",
+      R"({"name":"s__t","t\u0061sk":1,"arguments":{"task":2}})",
+      R"({"name":"s__t", "other":{"task":1}, "arguments":{"task":2}})",
   };
   const char* modern[] = {
       R"({"name":"s__t","arguments":{},"_meta":{)" MODERN_META "}}",
@@ -239,6 +243,14 @@ TEST_CASE("a server too old for the context of a completion is not sent it") {
   call.method = Method::tools_call;
   call.params = R"({"name":"t","arguments":{},"context":1})";
   REQUIRE(hop_params(call, to(Revision::r2024_11_05)) == call.params);
+}
+
+TEST_CASE("a call that asks to be a task is an ordinary call") {
+  for (const Revision server : {Revision::r2025_06_18, Revision::r2025_11_25}) {
+    const auto call = call_of(Method::tools_call, R"({"name":"t","task":{"ttl":1},"arguments":{}})",
+                              Revision::r2025_11_25);
+    REQUIRE(hop_params(call, to(server)) == R"({"name":"t","arguments":{}})");
+  }
 }
 
 struct NullSink final : call::NotificationSink {
