@@ -47,7 +47,8 @@ mkdir -p "$logs/unit" "$logs/e2e"
 fuzz_seconds=10
 [ "$all" = no ] || fuzz_seconds=60
 jobs=$(nproc)
-# The official schemas, when they are there: tests hold our tables and frames against them.
+# The specification, when it is there: its requirements for the matrix, and its schemas in place of the
+# copies in test/schemas.
 if [ -d "${MCPX_SPEC_DIR:-../shared/spec}" ]; then
   MCPX_SPEC_DIR=$(realpath "${MCPX_SPEC_DIR:-../shared/spec}")
   export MCPX_SPEC_DIR

@@ -13,7 +13,7 @@ const url = process.argv[2];
 
 // Stands for the test that a daemon of the end-to-end tests is started for.
 const cleanups = [];
-const test = { name: `client ${name}`, after: (cleanup) => cleanups.unshift(cleanup) };
+const test = { name: `client ${name}`, after: (cleanup) => cleanups.push(cleanup) };
 let daemon;
 
 async function play() {

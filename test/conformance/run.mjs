@@ -1,7 +1,7 @@
 // See run.sh. A daemon serves both fixtures to as many legs as it can; the legs run one after the other,
 // each with a time limit.
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,6 +9,9 @@ import { parseArgs } from 'node:util';
 
 import { clientLegs, runClientLeg, staleSkips } from './client_legs.mjs';
 import { Expected, readResults, verdict } from './results.mjs';
+import { checkFrames } from '../e2e/lib/frame_check.mjs';
+import { Relay } from '../e2e/lib/relay.mjs';
+import { moment, tap } from '../e2e/lib/wiretap.mjs';
 
 const here = import.meta.dirname;
 const root = path.resolve(here, '../..');
@@ -16,6 +19,8 @@ const build = path.resolve(root, process.env.MCPX_BUILD_DIR ?? 'build/debug');
 const out = path.join(root, 'build/conformance');
 const suite = path.join(here, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
 const fixture = path.join(root, 'test/fixtures/everything/server.mjs');
+const tee = path.join(root, 'test/e2e/lib/tee.mjs');
+const frames = path.join(out, 'frames');  // what passed between mcpxd and the fixtures
 const LEG_LIMIT = 180_000;
 
 const { values: options } = parseArgs({ options: {
@@ -74,10 +79,12 @@ function kill(child, signal) {
 
 async function startDaemon(names, bare, port) {
   const config = path.join(out, 'mcpx.json');
+  rmSync(frames, { recursive: true, force: true });
+  mkdirSync(frames);
   writeFileSync(config, JSON.stringify({ listen: { http: `127.0.0.1:${port}` }, log: { level: 'debug' },
     state_dir: path.join(out, 'state'),
     servers: Object.fromEntries(names.map((name) => [name, { command: process.execPath,
-      args: [fixture, '--era', name], ...(name === bare && { prefix: '' }) }])) }));
+      args: [tee, path.join(frames, `${name}.tee`), process.execPath, fixture, '--era', name], ...(name === bare && { prefix: '' }) }])) }));
   const daemon = await run(path.join(build, 'bin/mcpxd'), ['--config', config], path.join(out, 'mcpxd.log'));
   let over;
   daemon.ended.then((status) => { over = status; });
@@ -128,7 +135,9 @@ function report(leg, scenario) {
 
 async function runLeg(leg, port) {
   const { era, merged } = legs[leg];
-  const url = `http://127.0.0.1:${port}/mcp${merged ? '' : `/${era}`}`;
+  const heard = { wire: tap(port), since: moment(), dir: frames };
+  const relay = await Relay.start(`http://127.0.0.1:${port}`);
+  const url = `${relay.url}/mcp${merged ? '' : `/${era}`}`;
   const dir = path.join(out, leg);
   const started = Date.now();
   const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -148,7 +157,19 @@ async function runLeg(leg, port) {
     counts.failed++;
   }
   for (const scenario of scenarios) counts[report(leg, scenario)]++;
+  await relay.stop();
+  counts[reportFrames(leg, heard, counts.passed > 0)]++;
   conclude(leg, counts, started);
+}
+// Every frame that mcpxd sent, to the suite and to the fixtures, fits the schema of its revision.
+function reportFrames(leg, heard, some) {
+  const { checked, problems } = checkFrames(heard);
+  heard.wire.connections = [];  // the next leg's frames are its own
+  for (const file of readdirSync(frames)) writeFileSync(path.join(frames, file), '');
+  const failed = problems.length > 0 || (some && checked === 0);
+  console.log(`${failed ? 'FAILED' : 'ok    '} ${leg} frames: ${checked} checked, ${problems.length} wrong`);
+  for (const problem of problems.slice(0, 20)) console.log(`         ${problem}`);
+  return failed ? 'failed' : 'passed';
 }
 async function runAsClient(leg) {
   const started = Date.now();
@@ -159,8 +180,8 @@ async function runAsClient(leg) {
   conclude(leg, counts, started);
 }
 function conclude(leg, counts, started) {
-  const scenarios = counts.passed + counts.failed + counts.skipped;
-  console.log(`${leg}: ${scenarios} scenarios: ${sum(counts)}; `
+  const all = counts.passed + counts.failed + counts.skipped;
+  console.log(`${leg}: ${all} scenarios and checks: ${sum(counts)}; `
     + `${Math.round((Date.now() - started) / 1000)} s\n`);
   for (const kind of Object.keys(totals)) totals[kind] += counts[kind];
 }

@@ -9,14 +9,16 @@ import test from 'node:test';
 import { clients, plainNames } from './lib/clients.mjs';
 import { comparable, exposedUri, itemsOf, stripHop } from './lib/compare.mjs';
 import { received, run, scripted, startsOf, temporary, tiny } from './lib/daemon.mjs';
+import { httpFrames, teeFrames } from './lib/frames.mjs';
 import { events, request } from './lib/http.mjs';
 import { libDir } from './lib/paths.mjs';
 import { planFor, serversIn } from './lib/plans.mjs';
-import { Recorder } from './lib/recorder.mjs';
-import { framesOfHttp, framesOfStdio, Schemas } from './lib/schema.mjs';
+import { Relay } from './lib/relay.mjs';
+import { Schemas } from './lib/schema.mjs';
 import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
 import { Session } from './lib/speak.mjs';
 import { eventually } from './lib/wait.mjs';
+import { accepted, moment, tap } from './lib/wiretap.mjs';
 
 const teeOf = (record, target) => ({ ...target, command: process.execPath,
   args: [path.join(libDir, 'tee.mjs'), record, target.command, ...target.args] });
@@ -34,8 +36,7 @@ test('harness: a direct run against each reference server answers every step', a
     for (const { step, answer } of found.results) assert.ok(!answer.failed, `${step}: ${JSON.stringify(answer)}`);
     await t.test(`frames of the SDK towards ${name} fit the schema`, (s) => {
       const schemas = Schemas.load();
-      if (!schemas) return s.skip('no schemas');
-      const { checked, problems } = schemas.check(framesOfStdio(linesOf(record)));
+      const { checked, problems } = schemas.check(teeFrames(linesOf(record), name));
       assert.deepEqual(problems, []);
       assert.ok(checked >= plan.length + 2, `${checked} frames`);
     });
@@ -44,7 +45,6 @@ test('harness: a direct run against each reference server answers every step', a
 
 test('harness: the schema check finds what is wrong with a frame', (t) => {
   const schemas = Schemas.load();
-  if (!schemas) return t.skip('no schemas');
   const ask = (method, params, revision) => ({ from: 'client', channel: 1, revision,
     text: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) });
   const say = (body, revision) => ({ from: 'mcpx', channel: 1, revision,
@@ -81,9 +81,85 @@ test('harness: the schema check finds what is wrong with a frame', (t) => {
   assert.match(invented.problems.join(), /no such method/);
 });
 
-test('harness: the recorder keeps both directions, event streams too', async (t) => {
+test('harness: the strict check finds what another revision or nobody defines', () => {
+  const schemas = Schemas.load();
+  const tool = (members) => ({ result: { tools: [{ name: 'x', inputSchema: { type: 'object' }, ...members }] } });
+  const modern = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+  const words = { type: 'text', text: 't' };
+  const call = (members) => ({ result: { content: [words], ...members } });
+  const rows = [
+    ['a title before its time', '2025-03-26', 'tools/list', tool({ title: 'X' }), /title is not in Tool of 2025-03-26/],
+    ['a title', '2025-06-18', 'tools/list', tool({ title: 'X' })],
+    ['a member after its time', '2026-07-28', 'tools/list',
+      { result: { ...tool({ execution: {} }).result, ...modern } }, /execution is not in Tool of 2026-07-28/],
+    ['resultType', '2025-11-25', 'tools/call', call({ resultType: 'complete' }), /resultType/],
+    ['cache hints', '2025-11-25', 'tools/list', { result: { tools: [], ttlMs: 1 } }, /ttlMs/],
+    ['a list as structured content', '2025-11-25', 'tools/call', call({ structuredContent: [] }), /must be object/],
+    ['an invented member', '2025-11-25', 'tools/call', call({ invented: 1 }), /of no revision, and no peer sent it/],
+    ['an invented member of an annotation', '2025-11-25', 'tools/call',
+      { result: { content: [{ ...words, annotations: { invented: 1 } }] } }, /annotations.invented/],
+    ['a member that a peer sent', '2025-11-25', 'tools/call', call({ theirs: 1 })],
+    ['a title of a peer before its time', '2024-11-05', 'tools/list', tool({ title: 'X' }), /title/],
+    ['free members', '2024-11-05', 'tools/call', call({ _meta: { 'a/b': { title: 1 } } })],
+    ['schemas', '2024-11-05', 'tools/list', tool({ inputSchema: { type: 'object', $defs: {}, icons: 1 } })],
+    ['a key of the protocol in _meta', '2025-11-25', 'tools/call',
+      call({ _meta: { 'io.modelcontextprotocol/serverInfo': {} } }), /serverInfo, which is not of 2025-11-25/],
+    ['_meta on a block', '2025-03-26', 'tools/call', { result: { content: [{ ...words, _meta: {} }] } }, /_meta/],
+    ['serverInfo with an invented member', '2026-07-28', 'tools/call', { result: { content: [], ...modern,
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'n', version: '1', invented: 1 } } } }, /invented/],
+    ['audio', '2024-11-05', 'tools/call',
+      { result: { content: [{ type: 'audio', data: '', mimeType: 'a/b' }] } }, /content/],
+    ['an invented block', '2025-11-25', 'tools/call', { result: { content: [{ type: 'invented' }] } }, /content/],
+    ['a block of a peer', '2025-11-25', 'tools/call', { result: { content: [{ type: 'hologram', theirs: 1 }] } }],
+    ['a code of the other era', '2026-07-28', 'resources/read', { error: { code: -32002, message: 'm' } }, /-32002/],
+    ['a code of the other era', '2025-11-25', 'tools/call', { error: { code: -32020, message: 'm' } }, /-32020/],
+    ['a reserved code', '2026-07-28', 'tools/call', { error: { code: -32099, message: 'm' } }, /reserved/],
+    ['an invented member of an error', '2025-11-25', 'tools/call',
+      { error: { code: 1, message: 'm', invented: 1 } }, /invented/],
+  ];
+  const theirs = { from: 'peer', channel: 2, revision: '2025-11-25',
+    text: '{"theirs":1,"title":1,"type":"hologram"}' };
+  for (const [what, revision, method, body, bad] of rows) {
+    const frame = (from, message) => ({ from, channel: 1, revision,
+      text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }) });
+    const { problems } = schemas.check([theirs, frame('client', { method }), frame('mcpx', body)]);
+    if (bad) assert.match(problems.join(' | '), bad, `${what}, ${revision}`);
+    else assert.deepEqual(problems, [], `${what}, ${revision}`);
+  }
+  const alone = (revision, text, more) => schemas.check([{ from: 'mcpx', channel: 1, revision, text, ...more }])
+    .problems.join();
+  const told = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress',
+    params: { progressToken: 1, progress: 1, message: 'm' } });
+  assert.match(alone('2024-11-05', told), /message/);
+  assert.equal(alone('2025-03-26', told), '');
+  assert.match(alone('2025-06-18', `[${told}]`), /batches/);
+  assert.equal(alone('2025-03-26', `[${told}]`), '');
+  const refused = '{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}';
+  assert.equal(alone('2024-11-05', refused, { status: 400 }), '', 'a refusal over HTTP has no id');
+  assert.match(alone('2024-11-05', refused), /id/);
+});
+
+test('harness: the wiretap hears both ends of a connection, and makes frames of them', async (t) => {
+  const since = moment();
+  const server = await ScriptedHttpServer.start(t, { version: '2025-06-18' });
+  const wire = tap(server.port);
+  const session = await Session.open(server.url, { endpoint: '/mcp', revision: '2025-06-18' });
+  server.once('tools/call', { sse: true }, { deliver: { pieces: 7, every: 0 } }, { deliver: { upTo: 0.5, then: 'close' } });
+  for (const n of [1, 2]) await session.call('tools/call', { name: 'echo', arguments: { n } });
+  await assert.rejects(session.call('tools/call', { name: 'echo', arguments: {} }));
+  const frames = httpFrames(wire.connections, 'server');
+  const heard = frames.map(({ from, text }) => [from, JSON.parse(text).method ?? Object.keys(JSON.parse(text))[2]]);
+  assert.deepEqual(heard, [['peer', 'initialize'], ['mcpx', 'result'], ['peer', 'notifications/initialized'],
+    ['peer', 'tools/call'], ['mcpx', 'result'], ['peer', 'tools/call'], ['mcpx', 'result'], ['peer', 'tools/call']]);
+  assert.deepEqual([...new Set(frames.slice(1).map((f) => f.revision))], ['2025-06-18']);
+  assert.deepEqual(accepted(since), [], 'these connections were made here, not by mcpx');
+});
+
+test('harness: the relay passes on what it gets, and event streams as they come', async (t) => {
+  const seen = [];
   const server = http.createServer((incoming, response) => {
     incoming.resume();
+    seen.push(incoming.headers.host);
     if (incoming.url === '/sse') {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('event: message\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n');
@@ -93,16 +169,20 @@ test('harness: the recorder keeps both directions, event streams too', async (t)
     }
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const recorder = await Recorder.start(`http://127.0.0.1:${server.address().port}`);
-  t.after(async () => { await recorder.stop(); server.close(); });
-  const answer = await request(recorder.url, { path: '/sse', method: 'POST',
-    headers: { 'mcp-protocol-version': '2025-06-18' },
+  const { port } = server.address();
+  const wire = tap(port);
+  const relay = await Relay.start(`http://127.0.0.1:${port}`);
+  t.after(async () => { await relay.stop(); server.close(); });
+  const ask = (headers) => request(relay.url, { path: '/sse', method: 'POST',
+    headers: { 'mcp-protocol-version': '2025-06-18', ...headers },
     body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' });
-  assert.equal(answer.messages().length, 2);
-  const frames = framesOfHttp(recorder.entries);
+  assert.equal((await ask()).messages().length, 2);
+  const frames = httpFrames(wire.connections, 'server');
   assert.deepEqual(frames.map((f) => [f.from, f.revision]),
-    [['client', '2025-06-18'], ['mcpx', '2025-06-18'], ['mcpx', '2025-06-18']]);
+    [['peer', '2025-06-18'], ['mcpx', '2025-06-18'], ['mcpx', '2025-06-18']]);
   assert.deepEqual(JSON.parse(frames[2].text), { jsonrpc: '2.0', id: 1, result: {} });
+  assert.equal((await ask({ host: 'evil.example' })).status, 200);
+  assert.deepEqual(seen, [`127.0.0.1:${port}`, 'evil.example']);
 });
 
 test('harness: the scripted server does what its script says', async (t) => {

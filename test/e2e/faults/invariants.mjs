@@ -68,7 +68,7 @@ export function judge(call, answer, response) {
     return 'ok';
   }
   const { error } = response;
-  if (error.code === -32050) {
+  if (error.code === 4711) {
     demand(error.data?.nonce === call.arguments.nonce, `another's error: ${short(error)}`);
     return 'its own error';
   }

@@ -8,11 +8,13 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 
+import { checkFrames } from './frame_check.mjs';
 import { request } from './http.mjs';
 import { binary, libDir, logDir, slow } from './paths.mjs';
 import { alive, descendants, marked } from './processes.mjs';
 import { modern } from './speak.mjs';
 import { eventually, within } from './wait.mjs';
+import { moment, tap } from './wiretap.mjs';
 
 export async function freePort() {
   const server = net.createServer();
@@ -22,11 +24,23 @@ export async function freePort() {
   return port;
 }
 
-// A directory that goes away with the test.
+// A directory that goes away with the test, after the daemons that work in it.
+const working = new Map();
 export function temporary(t) {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'mcpx-e2e-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
+  t.after(async () => {
+    for (const [place, daemons] of working) {
+      if (place !== dir && !place.startsWith(`${dir}/`)) continue;
+      for (const daemon of daemons) await daemon.stop().catch((error) => failLast(t, error));
+      working.delete(place);
+    }
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  });
   return dir;
+}
+// A hook that throws keeps the later ones from running, and what they would close from closing.
+function failLast(t, error) {
+  t.after(() => { throw error; });
 }
 
 // The `servers:` entry for a scripted upstream; `dir` is the test's directory.
@@ -40,10 +54,12 @@ export function scripted(dir, name, script, extra = {}) {
 export function tiny(extra = {}) {
   return { command: '/bin/sh', args: [path.join(libDir, 'tiny_server.sh')], ...extra };
 }
-export function recorded(dir, name) {
+// What it noted: everything, or all but what it said itself.
+export function transcript(dir, name) {
   return readFileSync(path.join(dir, `${name}.record.jsonl`), 'utf8').split('\n')
     .filter(Boolean).map((line) => JSON.parse(line));
 }
+export const recorded = (dir, name) => transcript(dir, name).filter((e) => e.at !== 'said');
 // The parsed requests a scripted server got, of one method when given.
 export function received(dir, name, method) {
   return recorded(dir, name).filter((e) => e.at === 'line').map((e) => JSON.parse(e.text))
@@ -62,6 +78,9 @@ export class Daemon {
     daemon.dir = options.dir ?? temporary(t);
     daemon.port = options.port ?? await freePort();
     daemon.url = `http://127.0.0.1:${daemon.port}`;
+    daemon.wire = tap(daemon.port);
+    daemon.since = moment();
+    working.set(daemon.dir, [...working.get(daemon.dir) ?? [], daemon]);
     daemon.config = path.join(daemon.dir, 'mcpx.yaml');
     const listen = { http: `${options.host ?? '127.0.0.1'}:${daemon.port}`, ...config.listen };
     const raw = typeof options.raw === 'function' ? options.raw(daemon.port) : options.raw;
@@ -74,7 +93,7 @@ export class Daemon {
     daemon.probe = options.probe;
     daemon.command = options.command ?? [];
     daemon.spawn(options.args ?? []);
-    t.after(() => daemon.stop());
+    t.after(() => daemon.stop().catch((error) => failLast(t, error)));
     await daemon.waitListening();
     if (options.waitReady ?? true) await daemon.waitReady();
     return daemon;
@@ -178,6 +197,15 @@ export class Daemon {
     }
     await this.assertGone(family);
     assert.deepEqual(ended, { code: 0, signal: null }, `exit of mcpxd\n${this.tail()}`);
+    this.assertFrames();
+  }
+
+  // What it said fits the official schemas. `unchecked` gives the reason why a test's does not count.
+  assertFrames() {
+    if (this.unchecked) return;
+    const { checked, problems } = checkFrames(this);
+    this.checked = checked;
+    assert.equal(problems.length, 0, `frames of mcpxd:\n${problems.slice(0, 10).join('\n')}`);
   }
 
   // kill -9, for the tests that are about it.
@@ -186,6 +214,7 @@ export class Daemon {
     const family = this.children();
     this.process.kill('SIGKILL');
     await this.exit;
+    this.assertFrames();
     return family;
   }
 

@@ -27,10 +27,7 @@ export function sanitized() {
   return ['__asan_init', '__tsan_init'].some((symbol) => program.includes(symbol));
 }
 
-export function specDir() {
-  const candidates = [process.env.MCPX_SPEC_DIR, path.resolve(root, '../shared/spec')];
-  return candidates.find((c) => c && existsSync(path.join(c, '2025-11-25/schema.json'))) ?? null;
-}
+export const specDir = () => process.env.MCPX_SPEC_DIR ?? path.join(root, 'test/schemas');
 
 export const upstreams = {
   everything: path.join(npmDir, '@modelcontextprotocol/server-everything/dist/index.js'),

@@ -1,77 +1,170 @@
-// Every frame mcpx sent, validated against the official schema of the revision in use.
+// Every frame mcpx sent, validated against the official schema of the revision in use: by the schema
+// itself, and by the rule of strict.mjs, which closes what the schema leaves open.
 //
-// The schemas are read from the specification's directory when it is there ($MCPX_SPEC_DIR, or
-// ../shared/spec beside the checkout); without it `load` answers null and the caller reports the
-// check as skipped. Definitions are found by data: a request or notification by its `method`
-// constant, a result by the request's definition with "Result" for "Request".
-import { readFileSync } from 'node:fs';
+// Definitions are found by data: a request or notification by its `method` constant, a result by the
+// request's definition with "Result" for "Request".
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-import { npmDir, specDir } from './paths.mjs';
+import { npmDir, root, specDir } from './paths.mjs';
+import { namesIn, Strict } from './strict.mjs';
 
-const require = createRequire(path.join(npmDir, 'package.json'));
+// The conformance suite's packages have it too, when it runs alone.
+const require = createRequire(path.join([npmDir, path.join(root, 'test/conformance/node_modules')]
+  .find((dir) => existsSync(path.join(dir, 'ajv'))) ?? npmDir, 'package.json'));
 const EMPTY = new Set(['ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
 const ERRORS = { '-32020': 'HeaderMismatchError', '-32021': 'MissingRequiredClientCapabilityError',
   '-32022': 'UnsupportedProtocolVersionError', '-32042': 'URLElicitationRequiredError' };
 
+// Beyond that many frames of one daemon, those that differ only in values are looked at once.
+const EACH = 2_000;
+
+// The codes that one revision or era has to itself.
+const CODES = new Map([[-32002, (r) => r < '2026'], [-32042, (r) => r === '2025-11-25'],
+  [-32020, (r) => r > '2026'], [-32021, (r) => r > '2026'], [-32022, (r) => r > '2026']]);
+export const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'];
+
 export class Schemas {
-  static load() {
-    const dir = specDir();
-    return dir ? new Schemas(dir) : null;
-  }
+  static #loaded;
+  static load() { return this.#loaded ??= new Schemas(specDir()); }
 
   constructor(dir) {
-    this.dir = dir;
-    this.revisions = new Map();
+    this.revisions = new Map(REVISIONS.map((name) => [name, new Revision(dir, name)]));
+    this.strict = new Strict(this.revisions);
   }
 
-  revision(name) {
-    if (!this.revisions.has(name)) this.revisions.set(name, new Revision(this.dir, name));
-    return this.revisions.get(name);
-  }
-
-  // `frames`: {text, from, revision, channel}, in order. Those with from === 'mcpx' are checked;
-  // requests of both sides are remembered per channel and side, so that a result finds its method.
-  // Answers {checked, problems: [text]}.
-  check(frames) {
+  // `frames`: {text, from, revision, channel, status?}, in order. Those with from === 'mcpx' are
+  // checked; requests of both sides are remembered per channel and side, so that a result finds its
+  // method. `sent` are names that peers sent besides (strict.mjs), `excused` problems that are theirs:
+  // a server that sends nonsense is passed on. Answers {checked, problems: [text]}.
+  check(frames, { sent = new Set(), excused = new Set() } = {}) {
+    const conversation = new Conversation();
     const problems = [];
-    const pending = new Map();
+    const all = new Set(sent);
+    const shapes = new Set();
     let checked = 0;
-    for (const frame of frames) {
-      let parsed;
-      try {
-        parsed = JSON.parse(frame.text);
-      } catch (error) {
-        if (frame.from === 'mcpx') problems.push(`not JSON: ${clip(frame.text)} (${error.message})`);
+    for (const { message, frame } of messagesIn(frames)) {
+      if (frame.from !== 'mcpx') namesIn(message, all);
+    }
+    for (const { message, frame, broken, batch } of messagesIn(frames)) {
+      if (frame.from !== 'mcpx') {
+        if (message) conversation.take(message, frame);
         continue;
       }
-      for (const message of Array.isArray(parsed) ? parsed : [parsed]) {
-        const key = (side) => `${frame.channel}/${side}/${JSON.stringify(message.id)}`;
-        const isAnswer = 'result' in message || 'error' in message;
-        let method = message.method;
-        if (!isAnswer && message.id !== undefined) pending.set(key(frame.from), method);
-        if (isAnswer) method = pending.get(key(frame.from === 'mcpx' ? otherOf(frames) : 'mcpx'));
-        if (frame.from !== 'mcpx') continue;
-        checked++;
-        if (isAnswer && method === undefined && message.id !== undefined && message.id !== null) {
-          problems.push(`answer to nothing: ${clip(frame.text)}`);
-          continue;
-        }
-        for (const problem of this.revision(frame.revision).problems(message, method)) {
-          problems.push(`${frame.revision} ${method ?? 'error'}: ${problem} in ${clip(frame.text)}`);
-        }
+      const say = (what, problem) => problems.push(`${frame.revision} ${what}: ${problem} in ${clip(frame.text)}`);
+      checked++;
+      if (broken) {
+        say('frame', `not JSON (${broken})`);
+        continue;
+      }
+      if (batch && frame.revision !== '2025-03-26') say('batch', 'only 2025-03-26 has batches');
+      const method = conversation.take(message, frame);
+      if (checked > EACH) {
+        const shape = `${frame.revision} ${method} ${shapeOf(message)}`;
+        if (shapes.has(shape)) continue;
+        shapes.add(shape);
+      }
+      for (const problem of this.problems(frame, message, method, all)) {
+        if (!excused.has(normal(problem))) say(method ?? 'error', problem);
       }
     }
     return { checked, problems };
   }
+
+  // What is wrong with frames of peers, as `excused` of check() wants it.
+  faults(frames) {
+    const conversation = new Conversation();
+    const found = new Set();
+    for (const { message, frame } of messagesIn(frames)) {
+      if (!message) continue;
+      const method = conversation.take(message, frame);
+      if (frame.from === 'mcpx' || (isAnswer(message) && method === undefined)) continue;
+      for (const revision of REVISIONS) {
+        for (const p of this.revisions.get(revision).problems(message, method)) found.add(normal(p));
+      }
+    }
+    return found;
+  }
+
+  problems(frame, message, method, sent) {
+    const revision = this.revisions.get(frame.revision);
+    if (!revision) return [`no such revision: ${frame.revision}`];
+    if (isAnswer(message) && method === undefined && 'id' in message && message.id !== null) {
+      return ['an answer to nothing'];
+    }
+    const found = [];
+    // Older schemas want an id in every error; their transports say that the body of a refusal has none
+    // (basic/transports, "Sending Messages to the Server").
+    const refusal = 'error' in message && !('id' in message) && frame.status >= 400;
+    const whole = withoutUnknownBlocks(refusal ? { id: 0, ...message } : message, this.strict.blockTypes, sent);
+    found.push(...revision.problems(whole, method));
+    for (const [definition, value] of revision.parts(message, method)) {
+      found.push(...this.strict.problems(frame.revision, definition, value, sent));
+    }
+    const code = message.error?.code;
+    const known = CODES.get(code);
+    if (known && !known(frame.revision)) found.push(`code ${code} is not of ${frame.revision}`);
+    const reserved = frame.revision > '2026' && code <= -32020 && code >= -32099 && !known
+      && !sent.has(`code:${code}`);
+    if (reserved) found.push(`code ${code} is reserved to the specification`);
+    return found;
+  }
 }
 
-function otherOf(frames) {
-  return frames.find((f) => f.from !== 'mcpx')?.from ?? 'client';
-}
+const isAnswer = (message) => 'result' in message || 'error' in message;
+// Without places, so that the same fault is the same text wherever it stands.
+const normal = (problem) => problem.replace(/\/\d+/g, '/*').replace(/\[\d+\]/g, '[*]');
 function clip(text) {
   return text.length > 600 ? `${text.slice(0, 600)}... (${text.length} bytes)` : text;
+}
+
+function* messagesIn(frames) {
+  for (const frame of frames) {
+    let parsed;
+    try {
+      parsed = JSON.parse(frame.text);
+    } catch (error) {
+      yield { frame, broken: error.message };
+      continue;
+    }
+    const batch = Array.isArray(parsed);
+    for (const message of batch ? parsed : [parsed]) {
+      if (message === null || typeof message !== 'object') yield { frame, broken: 'no object' };
+      else yield { frame, message, batch };
+    }
+  }
+}
+
+const TELLING = new Set(['method', 'type', 'resultType', 'jsonrpc', 'code']);
+function shapeOf(value, key) {
+  if (Array.isArray(value)) return `[${[...new Set(value.map((v) => shapeOf(v)))].join()}]`;
+  if (value === null || typeof value !== 'object') return TELLING.has(key) ? String(value) : typeof value;
+  return `{${Object.entries(value).map(([k, v]) => `${k}:${shapeOf(v, k)}`).join()}}`;
+}
+
+// Which request an answer is to, per channel and direction.
+class Conversation {
+  #pending = new Map();
+  // The method of a message: its own, or that of what it answers.
+  take(message, { channel, from }) {
+    const mine = from === 'mcpx';
+    const key = (byMcpx) => `${channel}/${byMcpx}/${JSON.stringify(message.id)}`;
+    if (isAnswer(message)) return this.#pending.get(key(!mine));
+    if (message.id !== undefined) this.#pending.set(key(mine), message.method);
+    return message.method;
+  }
+}
+
+// Content blocks of types that no revision has pass as they are, and no schema knows them.
+function withoutUnknownBlocks(value, known, sent) {
+  const foreign = (item) => typeof item?.type === 'string' && !known.has(item.type)
+    && sent.has(`type:${item.type}`);
+  if (Array.isArray(value)) return value.map((v) => withoutUnknownBlocks(v, known, sent));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key,
+    withoutUnknownBlocks(key === 'content' && Array.isArray(member)
+      ? member.filter((item) => !foreign(item)) : member, known, sent)]));
 }
 
 class Revision {
@@ -92,6 +185,7 @@ class Revision {
     }
   }
 
+  fits(definition, value) { return this.against(definition, value).length === 0; }
   has(definition) { return definition in this.definitions; }
 
   against(definition, value) {
@@ -99,6 +193,22 @@ class Revision {
     if (!validate) return [`the schema has no ${definition}`];
     if (validate(value)) return [];
     return validate.errors.map((e) => `${definition}${e.instancePath} ${e.message}`);
+  }
+
+  // The definitions that a message and its parts are, for the walk of strict.mjs.
+  parts(message, method) {
+    const first = (...names) => names.find((n) => this.has(n));
+    if ('error' in message) return [[first('JSONRPCErrorResponse', 'JSONRPCError'), message]];
+    if ('result' in message) {
+      const envelope = first('JSONRPCResultResponse', 'JSONRPCResponse');
+      const parts = [[envelope, { ...message, result: {} }]];
+      const definition = this.#resultOf(message.result, method);
+      return this.has(definition) ? [...parts, [definition, message.result]] : parts;
+    }
+    const envelope = message.id === undefined ? 'JSONRPCNotification' : 'JSONRPCRequest';
+    const definition = this.byMethod.get(method);
+    return [[envelope, { ...message, params: {} }],
+      ...(definition ? [[definition, { method, params: message.params }]] : [])];
   }
 
   problems(message, method) {
@@ -119,54 +229,13 @@ class Revision {
   }
 
   #result(result, method) {
-    if (result?.resultType === 'input_required') return this.against('InputRequiredResult', result);
-    if (EMPTY.has(method)) return this.against('EmptyResult', result);
-    const definition = this.byMethod.get(method)?.replace(/Request$/, 'Result');
-    if (!definition || !this.has(definition)) return [`no result defined for ${method}`];
+    const definition = this.#resultOf(result, method);
+    if (!this.has(definition)) return [`no result defined for ${method}`];
     return this.against(definition, result);
   }
-}
-
-// What a recorder in front of the daemon saw, as frames: the revision comes from the request's
-// _meta, its header, or the session's initialize.
-export function framesOfHttp(entries) {
-  const ofSession = new Map();
-  const ofChannel = new Map();
-  return entries.map((entry) => {
-    let revision = ofChannel.get(entry.channel);
-    let message = null;
-    try {
-      message = JSON.parse(entry.text);
-    } catch { /* check() reports it */ }
-    if (entry.from === 'client' && message) {
-      revision = message.params?._meta?.['io.modelcontextprotocol/protocolVersion']
-        ?? (message.method === 'initialize' ? message.params.protocolVersion
-          : ofSession.get(entry.session) ?? entry.version);
-      ofChannel.set(entry.channel, revision);
-    }
-    if (message?.result?.protocolVersion) {
-      revision = message.result.protocolVersion;
-      if (entry.session) ofSession.set(entry.session, revision);
-    }
-    revision ??= ofSession.get(entry.session) ?? entry.version ?? '2025-03-26';
-    return { text: entry.text, from: entry.from, revision, channel: entry.channel };
-  });
-}
-
-// What a tee beside a stdio server saw. One channel; the revision follows the conversation.
-export function framesOfStdio(lines, { other = 'server', initial = '2025-11-25' } = {}) {
-  let revision = initial;
-  return lines.filter((l) => !l.cut && l.text.trim() !== '').map(({ from, text }) => {
-    let message = null;
-    try {
-      message = JSON.parse(text);
-    } catch { /* as above */ }
-    const meta = message?.params?._meta?.['io.modelcontextprotocol/protocolVersion'];
-    let now = revision;
-    if (meta) now = meta;
-    else if (message?.method === 'initialize') now = revision = message.params.protocolVersion;
-    else if (message?.result?.protocolVersion) now = revision = message.result.protocolVersion;
-    else if (message?.result?.supportedVersions) now = '2026-07-28';
-    return { text, from: from === 'mcpx' ? 'mcpx' : other, revision: now, channel: 1 };
-  });
+  #resultOf(result, method) {
+    if (result?.resultType === 'input_required') return 'InputRequiredResult';
+    if (EMPTY.has(method)) return this.has('EmptyResult') ? 'EmptyResult' : 'Result';
+    return this.byMethod.get(method)?.replace(/Request$/, 'Result');
+  }
 }

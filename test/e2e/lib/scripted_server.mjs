@@ -1,8 +1,9 @@
 // A fake stdio upstream that does what a JSON file says. Usage: node scripted_server.mjs SCRIPT.json
 //
 // Members of the script, all optional:
-//   record      file that gets one JSON line per event: {"at":"start",pid}, {"at":"line",text},
-//               {"at":"end"}; what mcpx really sent, byte for byte
+//   record      file that gets one JSON line per event, each with its process: {"at":"start",pid},
+//               {"at":"line",text}, what mcpx really sent, byte for byte, {"at":"said",text}, what it was
+//               told unless that is long, {"at":"end"}
 //   era         "legacy" (default) | "modern" | "both"
 //   serverInfo, capabilities, instructions
 //   startup     {stderr: [lines], stderrBytes: n, stdout: [raw lines], exit: code, sleep: ms}
@@ -30,7 +31,7 @@ const MODERN = '2026-07-28';
 const serverInfo = script.serverInfo ?? { name: 'scripted', version: '1.2.3' };
 
 function record(event) {
-  if (script.record) appendFileSync(script.record, JSON.stringify({ time: Date.now(), ...event }) + '\n');
+  if (script.record) appendFileSync(script.record, JSON.stringify({ time: Date.now(), pid: process.pid, ...event }) + '\n');
 }
 // Synchronous, whatever the pipe's size: the tests rely on what was written before an exit.
 function writeAll(fd, text) {
@@ -44,7 +45,11 @@ function writeAll(fd, text) {
     }
   }
 }
-const say = (line) => writeAll(1, line + '\n');
+const KEPT = 65_536;
+function say(line) {
+  if (line.length < KEPT) record({ at: 'said', text: line });
+  writeAll(1, line + '\n');
+}
 const raw = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function starts() {
@@ -148,7 +153,7 @@ async function answer(request) {
   if (script.exitAfter && method in script.exitAfter) process.exit(script.exitAfter[method]);
 }
 
-record({ at: 'start', pid: process.pid, number: starts(), env: script.recordEnv ? process.env : undefined });
+record({ at: 'start', number: starts(), env: script.recordEnv ? process.env : undefined });
 const startup = script.startup ?? {};
 for (const line of startup.stderr ?? []) writeAll(2, line + '\n');
 if (startup.stderrBytes) writeAll(2, 'e'.repeat(startup.stderrBytes - 1) + '\n');

@@ -1,7 +1,10 @@
 #!/bin/sh
 # The cheapest legacy stdio server: no runtime to start, so a thousand starts take seconds.
-# mcpx's own ids are numbers or strings without commas; they are echoed as they came.
+# mcpx's own ids are numbers or strings without commas; they are echoed as they came. What it was sent
+# is in $TMPDIR/tiny.PID.lines.
+exec 3>>"${TMPDIR:-/tmp}/tiny.$$.lines"
 while IFS= read -r line; do
+  printf '%s\n' "$line" >&3
   id=${line#*\"id\":}
   case $id in "$line") continue ;; esac
   id=${id%%[,\}]*}

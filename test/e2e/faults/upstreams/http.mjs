@@ -6,14 +6,13 @@
 // event stream. Forgetting is refusing: a call of an unknown session is not carried out.
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
-import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { EchoServer, frame, ownError, progress } from './mcp.mjs';
 import { SseWire } from './sse.mjs';
 
 const { name, era, wire, dir, port } = JSON.parse(process.argv[2]);
-const echo = new EchoServer({ name, era, executed: path.join(dir, `${name}.executed`) });
+const echo = new EchoServer({ name, era, dir });
 const sessions = new Set();
 const streams = new Set();  // open answers to GET
 const sse = wire === 'sse' ? new SseWire(echo, streams) : undefined;
@@ -108,6 +107,7 @@ async function serve(request, response) {
   let text = '';
   request.setEncoding('utf8');
   for await (const chunk of request) text += chunk;
+  echo.heard(text);
   if (sse) return sse.serve(request, response, text);
   const session = request.headers['mcp-session-id'];
   if (request.method === 'DELETE') {

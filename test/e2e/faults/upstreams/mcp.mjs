@@ -1,15 +1,22 @@
 // What the upstreams of the fault harness have in common, over any transport: one server, in one era,
 // which notes every call of `echo` that it carries out.
 import { appendFileSync } from 'node:fs';
+import path from 'node:path';
 
 import { contentOf, definitions } from '../echo.mjs';
 
 export const MODERN = '2026-07-28';
 
 export class EchoServer {
-  // `executed` is a file that gets the nonce of every call: a call must not be carried out twice.
-  constructor({ name, era, executed }) {
-    Object.assign(this, { name, era, executed });
+  // NAME.executed in `dir` gets the nonce of every call: a call must not be carried out twice.
+  constructor({ name, era, dir }) {
+    Object.assign(this, { name, era, executed: path.join(dir, `${name}.executed`),
+      record: path.join(dir, `${name}.record.jsonl`) });
+  }
+
+  // What mcpx sent, for the check of its frames (lib/frame_check.mjs).
+  heard(text) {
+    if (text) appendFileSync(this.record, JSON.stringify({ at: 'line', pid: process.pid, text }) + '\n');
   }
 
   // The answer to one request, as {result} or {error}; params are already parsed.
@@ -41,4 +48,4 @@ export const frame = (id, answer) => JSON.stringify({ jsonrpc: '2.0', id, ...ans
 export const progress = (token, done) => JSON.stringify({ jsonrpc: '2.0',
   method: 'notifications/progress', params: { progressToken: token, progress: done } });
 // An error of the server's own: reaches the caller as it is.
-export const ownError = (nonce) => ({ error: { code: -32050, message: 'not today', data: { nonce } } });
+export const ownError = (nonce) => ({ error: { code: 4711, message: 'not today', data: { nonce } } });

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { EchoServer, frame, ownError, progress } from './mcp.mjs';
 
 const { name, era, dir } = JSON.parse(process.argv[2]);
-const server = new EchoServer({ name, era, executed: path.join(dir, `${name}.executed`) });
+const server = new EchoServer({ name, era, dir });
 
 // Synchronous, whatever the pipe's size: an exit must not lose what was written before it.
 function writeAll(fd, data) {
@@ -90,6 +90,7 @@ process.stdin.on('data', (chunk) => {
   const lines = pending.split('\n');
   pending = lines.pop();
   for (const line of lines) {
+    server.heard(line);
     const message = JSON.parse(line);
     if (message.method !== undefined && message.id !== undefined) serve(message);
   }
