@@ -16,7 +16,7 @@ import { planFor, serversIn } from './lib/plans.mjs';
 import { Relay } from './lib/relay.mjs';
 import { Schemas } from './lib/schema.mjs';
 import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
-import { Session } from './lib/speak.mjs';
+import { MODERN, Session } from './lib/speak.mjs';
 import { eventually } from './lib/wait.mjs';
 import { accepted, moment, tap } from './lib/wiretap.mjs';
 
@@ -126,6 +126,14 @@ test('harness: the strict check finds what another revision or nobody defines', 
     if (bad) assert.match(problems.join(' | '), bad, `${what}, ${revision}`);
     else assert.deepEqual(problems, [], `${what}, ${revision}`);
   }
+  const extension = (revision, body, ...peers) => schemas.check([...peers, { from: 'mcpx', channel: 1, revision,
+    text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }) }]).problems.join();
+  const asked = { from: 'peer', channel: 1, revision: MODERN, text: '{"id":1,"method":"vendor/read"}' };
+  assert.equal(extension(MODERN, { result: { resultType: 'complete', own: [] } }, asked), '');
+  assert.match(extension(MODERN, { result: { own: [] } }, asked), /resultType/);
+  assert.match(extension(MODERN, { method: 'vendor/read', params: {} }), /no peer sent it/);
+  assert.equal(extension(MODERN, { method: 'vendor/read', params: {} }, asked), '');
+  assert.match(extension(MODERN, { method: 'ping' }, asked), /no such method/);
   const alone = (revision, text, more) => schemas.check([{ from: 'mcpx', channel: 1, revision, text, ...more }])
     .problems.join();
   const told = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress',

@@ -140,10 +140,13 @@ export function httpFrames(connections, mcpx) {
   return named(entries, mcpx);
 }
 
+// Of sessions with daemons: one may go on with the next daemon.
+const kept = new Map();
+
 // Each entry's revision and channel. A session is a channel, as its answers may come on any stream; a
 // modern exchange is one of its own.
 function named(entries, mcpx) {
-  const revisions = new Map();  // of sessions
+  const here = new Map();
   const offered = new Map();    // by channels of HTTP+SSE: where to post
   const ofExchange = new Map();
   const frames = [];
@@ -159,6 +162,7 @@ function named(entries, mcpx) {
     const sse = offered.get(entry.target) ?? (offered.size && entry.method === 'GET' && !entry.sid
       ? `sse ${number}` : undefined);
     const channel = entry.sid ?? sse ?? `exchange ${number}`;
+    const revisions = entry.sid && mcpx === 'server' ? kept : here;
     const modern = MODERN_KEY in (message?.params?._meta ?? {});
     if (asks && message?.method === 'initialize') {
       ofExchange.set(number, asksFor(message, mcpx));

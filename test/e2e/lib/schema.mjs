@@ -97,9 +97,11 @@ export class Schemas {
     // Older schemas want an id in every error; their transports say that the body of a refusal has none
     // (basic/transports, "Sending Messages to the Server").
     const refusal = 'error' in message && !('id' in message) && frame.status >= 400;
+    const foreign = method !== undefined && ![...this.revisions.values()].some((r) => r.byMethod.has(method));
+    if (foreign && !sent.has(`method:${method}`)) return [`no revision has ${method}, and no peer sent it`];
     const whole = withoutUnknownBlocks(refusal ? { id: 0, ...message } : message, this.strict.blockTypes, sent);
-    found.push(...revision.problems(whole, method));
-    for (const [definition, value] of revision.parts(message, method)) {
+    found.push(...revision.problems(whole, method, { foreign }));
+    for (const [definition, value] of revision.parts(message, method, { foreign })) {
       found.push(...this.strict.problems(frame.revision, definition, value, sent));
     }
     const code = message.error?.code;
@@ -167,6 +169,8 @@ function withoutUnknownBlocks(value, known, sent) {
       ? member.filter((item) => !foreign(item)) : member, known, sent)]));
 }
 
+const only = (object, key) => (key in object ? { [key]: object[key] } : {});
+
 class Revision {
   constructor(dir, name) {
     const schema = JSON.parse(readFileSync(path.join(dir, name, 'schema.json'), 'utf8'));
@@ -196,7 +200,8 @@ class Revision {
   }
 
   // The definitions that a message and its parts are, for the walk of strict.mjs.
-  parts(message, method) {
+  parts(message, method, { foreign }) {
+    if (foreign) return 'result' in message ? [['Result', only(message.result, '_meta')]] : [];
     const first = (...names) => names.find((n) => this.has(n));
     if ('error' in message) return [[first('JSONRPCErrorResponse', 'JSONRPCError'), message]];
     if ('result' in message) {
@@ -211,7 +216,7 @@ class Revision {
       ...(definition ? [[definition, { method, params: message.params }]] : [])];
   }
 
-  problems(message, method) {
+  problems(message, method, { foreign = false } = {}) {
     const first = (...names) => names.find((n) => this.has(n));
     if ('error' in message) {
       const found = this.against(first('JSONRPCErrorResponse', 'JSONRPCError'), message);
@@ -220,9 +225,10 @@ class Revision {
     }
     if ('result' in message) {
       return [...this.against(first('JSONRPCResultResponse', 'JSONRPCResponse'), message),
-        ...this.#result(message.result, method)];
+        ...(foreign ? this.against('Result', message.result) : this.#result(message.result, method))];
     }
     const envelope = message.id === undefined ? 'JSONRPCNotification' : 'JSONRPCRequest';
+    if (foreign) return this.against(envelope, message);
     const definition = this.byMethod.get(method);
     if (!definition) return [`no such method in this revision: ${method}`];
     return [...this.against(envelope, message), ...this.against(definition, message)];

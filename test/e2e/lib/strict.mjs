@@ -11,7 +11,9 @@
 //    `arguments`, `structuredContent`, `data` and other values without a type, maps (`experimental`,
 //    `extensions`, metadata), and `capabilities.extensions` in every revision, as extensions are
 //    negotiated apart from revisions (SEP-2133).
-// 4. Every message may have `params._meta` and every result `_meta`, as the bases of all of them say,
+// 4. Methods that no revision defines are those of extensions, when a peer sent them: of such a result
+//    the members that every result has are looked at, the others are the extension's.
+// 5. Every message may have `params._meta` and every result `_meta`, as the bases of all of them say,
 //    though the generated schemas of older revisions repeat it only here and there.
 
 const OWN_PREFIX = /^(?:[a-z0-9-]+\.)?(?:modelcontextprotocol|mcp)(?:\.[a-z0-9.-]+)?\//i;
@@ -24,7 +26,7 @@ export function namesIn(value, into = new Set()) {
   else if (isObject(value)) {
     for (const [key, member] of Object.entries(value)) {
       into.add(key);
-      if (key === 'type' && typeof member === 'string') into.add(`type:${member}`);
+      if (['type', 'method'].includes(key) && typeof member === 'string') into.add(`${key}:${member}`);
       if (key === 'code' && Number.isInteger(member)) into.add(`code:${member}`);
       namesIn(member, into);
     }
