@@ -126,6 +126,7 @@ struct Listen {
   std::vector<Token> tokens;  // empty: none is asked for
   ListenTls tls;
   ListenTimeouts timeouts;
+  bool legacy_sse = false;  // HTTP+SSE of 2024-11-05 at /sse
 };
 
 struct Limits {
@@ -141,6 +142,10 @@ struct Limits {
   std::size_t request_burst = 100;      // at once above that rate
   std::size_t sessions = 4096;          // legacy sessions held at once
   std::size_t calls_per_server = 1024;  // in flight at once
+  // What is kept of event streams for clients that come back: of a session, and in all.
+  std::size_t replay_events = 1024;
+  std::size_t replay_bytes = 4u << 20;
+  std::size_t replay_total = 64u << 20;
   std::size_t stderr_bytes = 64u << 10;
 };
 
@@ -155,7 +160,8 @@ struct Config {
   LogFormat log_format = LogFormat::human;
   std::string log_file;
   std::size_t names_max = 64;
-  Milliseconds ready_wait{5'000};  // a list waits this long at most for the first server
+  Milliseconds session_idle{86'400'000};  // a legacy session unused for that long ends; 0: never
+  Milliseconds ready_wait{5'000};         // a list waits this long at most for the first server
   Milliseconds shutdown_grace{5'000};
   Milliseconds reload_grace{60'000};    // for calls under way at a server that a reload takes out
   std::vector<std::string> path_extra;  // `path:` directories appended to every child's PATH

@@ -54,17 +54,22 @@ void read_origins(Context& context, const Field& field, ListenDraft& listen) {
   }
 }
 
-constexpr std::array<Key<ListenDraft>, 7> kListen = {{
+void read_legacy_sse(Context& context, const Field& field, ListenDraft& listen) {
+  read_bool(context, field, listen.legacy_sse);
+}
+
+constexpr std::array<Key<ListenDraft>, 8> kListen = {{
     {"http", read_http, "http: 127.0.0.1:7332"},
     {"unix", read_unix, "unix: ${env:XDG_RUNTIME_DIR}/mcpx/mcpx.sock"},
     {"allowed_hosts", read_hosts, "allowed_hosts: [mcpx.example]"},
     {"allowed_origins", read_origins, "allowed_origins: [\"https://app.example\"]"},
+    {"legacy_sse", read_legacy_sse, "legacy_sse: true"},
     {"tokens", read_tokens, "tokens: {laptop: {sha256: \"...\"}}"},
     {"tls", read_listen_tls, "tls: {cert: server.pem, key: server.key}"},
     {"timeouts", read_listen_timeouts, "timeouts: {head: 10s}"},
 }};
 
-constexpr std::array<Key<Limits>, 13> kLimits = {{
+constexpr std::array<Key<Limits>, 16> kLimits = {{
     {"body", size_key<&Limits::body_bytes, kKiB, kGiB>, "body: 16MiB"},
     {"bodies", size_key<&Limits::bodies_bytes, kKiB, 64 * kGiB>, "bodies: 256MiB"},
     {"message", size_key<&Limits::message_bytes, kKiB, kGiB>, "message: 64MiB"},
@@ -79,6 +84,9 @@ constexpr std::array<Key<Limits>, 13> kLimits = {{
     {"sessions", integer_key<&Limits::sessions, 1, 1'000'000>, "sessions: 4096"},
     {"calls_per_server", integer_key<&Limits::calls_per_server, 1, 1'000'000>,
      "calls_per_server: 1024"},
+    {"replay", size_key<&Limits::replay_bytes, 0, kGiB>, "replay: 4MiB"},
+    {"replay_events", integer_key<&Limits::replay_events, 0, 1'000'000>, "replay_events: 1024"},
+    {"replay_total", size_key<&Limits::replay_total, 0, 16 * kGiB>, "replay_total: 64MiB"},
     {"stderr", size_key<&Limits::stderr_bytes, kKiB, 16 * kMiB>, "stderr: 64KiB"},
 }};
 
@@ -100,6 +108,10 @@ constexpr std::array<Key<Config>, 3> kLog = {{
     {"level", read_level, "level: info"},
     {"format", read_format, "format: human"},
     {"file", place_key<&Config::log_file>, "file: /var/log/mcpx.log"},
+}};
+
+constexpr std::array<Key<Config>, 1> kSessions = {{
+    {"idle_timeout", duration_key<&Config::session_idle, 0, Config>, "idle_timeout: 24h"},
 }};
 
 constexpr std::array<Key<Config>, 1> kNames = {{
@@ -134,6 +146,9 @@ void read_limits(Context& context, const Field& field, Draft& draft) {
 }
 void read_log(Context& context, const Field& field, Draft& draft) {
   read_mapping(context, field, std::span<const Key<Config>>(kLog), draft.config);
+}
+void read_sessions(Context& context, const Field& field, Draft& draft) {
+  read_mapping(context, field, std::span<const Key<Config>>(kSessions), draft.config);
 }
 void read_names(Context& context, const Field& field, Draft& draft) {
   read_mapping(context, field, std::span<const Key<Config>>(kNames), draft.config);
@@ -178,11 +193,12 @@ std::string default_state_dir(const Environment& environment) {
   return home.empty() ? std::string() : home + "/.local/state/mcpx";
 }
 
-constexpr std::array<Key<Draft>, 15> kRoot = {{
+constexpr std::array<Key<Draft>, 16> kRoot = {{
     {"listen", read_listen, "listen: {http: 127.0.0.1:7332}"},
     {"limits", read_limits, "limits: {body: 16MiB}"},
     {"threads", in_config<integer_key<&Config::threads, 0, 256, Config>>, "threads: 2"},
     {"log", read_log, "log: {level: info}"},
+    {"sessions", read_sessions, "sessions: {idle_timeout: 24h}"},
     {"names", read_names, "names: {max: 64}"},
     {"path", in_config<read_path>, "path: [/opt/node/bin]"},
     {"ready_wait", in_config<duration_key<&Config::ready_wait, 0, Config>>, "ready_wait: 5s"},
@@ -229,6 +245,7 @@ std::vector<std::string> known_keys() {
   add_listen_keys(out);
   add_keys(out, "limits.", kLimits);
   add_keys(out, "log.", kLog);
+  add_keys(out, "sessions.", kSessions);
   add_keys(out, "names.", kNames);
   for (const std::string& key : known_server_keys())
     out.push_back("servers.NAME." + key);

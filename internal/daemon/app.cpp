@@ -151,11 +151,13 @@ class App {
                                                      std::string(mcp::kSelf), servers_.running());
     registry_->start();
     service_ = std::make_unique<downstream::Service>(*registry_, pointers_);
+    service_->keep_sessions(*store_);
     co_await service_->start();
     make_reloader();
     make_admin();
     std::vector<http::Route> routes;
     routes.push_back({"/mcp", service_.get()});
+    routes.push_back({"/sse", service_.get()});
     routes.push_back({"/v1", admin_.get()});
     http_ = std::make_unique<http::Server>(*front_door, std::move(routes));
     for (const auto& server : servers_.running()) {

@@ -181,7 +181,6 @@ Task<void> ChangeStreams::run(http::Exchange& exchange, Stream& stream) {
 }
 
 Task<void> ChangeStreams::serve_session(http::Exchange& exchange, SessionPtr session) {
-  SessionUse use(*session);
   Stream stream(*this, exchange, session->endpoint, kEveryChange);
   stream.session = session.get();
   stream.number = next_stream_number();

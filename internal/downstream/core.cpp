@@ -6,25 +6,38 @@
 namespace mcpx::downstream {
 namespace {
 
-// Often enough for proxies that close silent connections after a minute, seldom enough to cost
-// nothing.
-constexpr Milliseconds kKeepAlive{15'000};
-
 std::string own_info() {
   json::ObjectBuilder info;
   return info.string("name", "mcpx").string("version", MCPX_VERSION).take();
 }
 
+// Each shard keeps an even share of what is kept in all.
+ReplayLimits replay_limits(const Core& core) {
+  ReplayLimits limits;
+  limits.events = core.config().limits.replay_events;
+  limits.bytes = core.config().limits.replay_bytes;
+  limits.total_bytes = core.config().limits.replay_total / core.shards.size();
+  return limits;
+}
+
 }  // namespace
+
+Local::Local(runtime::Shard& shard_in, const Core& core)
+    : shard(shard_in),
+      tasks(shard_in),
+      slow_calls(shard_in),
+      replays(shard_in, core.run, [&core] { return replay_limits(core); }),
+      streams(shard_in, core.server_info, kKeepAlive) {}
 
 Core::Core(registry::Registry& registry_in, std::vector<runtime::Shard*> shards_in)
     : registry(registry_in),
       shards(std::move(shards_in)),
       server_info(own_info()),
+      run(random_run()),
       sessions(shards, registry.config().limits.sessions) {
   for (runtime::Shard* shard : shards) {
     locals.resize(std::max(locals.size(), shard->index() + 1));
-    locals[shard->index()] = std::make_unique<Local>(*shard, server_info, kKeepAlive);
+    locals[shard->index()] = std::make_unique<Local>(*shard, *this);
   }
 }
 

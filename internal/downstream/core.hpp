@@ -12,7 +12,10 @@
 #include "downstream/change_streams.hpp"
 #include "downstream/in_flight.hpp"
 #include "downstream/param_headers.hpp"
+#include "downstream/replays.hpp"
 #include "downstream/session.hpp"
+#include "downstream/slow_calls.hpp"
+#include "downstream/sse_clients.hpp"
 #include "json/json.hpp"
 #include "registry/registry.hpp"
 #include "runtime/shard.hpp"
@@ -20,15 +23,23 @@
 
 namespace mcpx::downstream {
 
+// Often enough for proxies that close silent connections after a minute, seldom enough to cost
+// nothing.
+inline constexpr Milliseconds kKeepAlive{15'000};
+
 using EndpointPtr = std::shared_ptr<const registry::Endpoint>;
 
+struct Core;
+
 struct Local {
-  Local(runtime::Shard& shard_in, std::string_view server_info, Milliseconds keep_alive)
-      : shard(shard_in), tasks(shard_in), streams(shard_in, server_info, keep_alive) {}
+  Local(runtime::Shard& shard_in, const Core& core);
 
   runtime::Shard& shard;
   runtime::TaskGroup tasks;  // writers of call streams; each is awaited by its request
   InFlight in_flight;
+  SlowCalls slow_calls;
+  Replays replays;
+  SseClients sse;
   ChangeStreams streams;
   ParamHeaders param_headers;
 };
@@ -48,6 +59,7 @@ struct Core : std::enable_shared_from_this<Core> {
   registry::Registry& registry;
   std::vector<runtime::Shard*> shards;
   const std::string server_info;  // raw Implementation object: mcpx itself
+  const std::string run;          // in event ids: this run of the daemon
   SessionDirectory sessions;
   std::vector<std::unique_ptr<Local>> locals;  // by shard index
   // The servers had their chance to come up before the first list of /mcp; any shard.

@@ -175,16 +175,18 @@ Task<Answer> forward(Request& request) {
 
 // --- What mcpx answers itself
 
-Answer set_log_level(const Request& request) {
+Task<Answer> set_log_level(const Request& request) {
   const auto level = json::find_string(request.message.params, "level");
   const auto index = level ? Session::level_index(*level) : std::nullopt;
   if (!index) {
-    return Answer::error(rpc::kInvalidParams,
-                         "Invalid params: 'level' must be one of debug, info, notice, warning, "
-                         "error, critical, alert, emergency");
+    co_return Answer::error(rpc::kInvalidParams,
+                            "Invalid params: 'level' must be one of debug, info, notice, warning, "
+                            "error, critical, alert, emergency");
   }
   request.session->live.log_level.store(*index);
-  return Answer::result("{}");
+  SessionPtr session = request.session->shared_from_this();
+  co_await request.core.sessions.changed(std::move(session));
+  co_return Answer::result("{}");
 }
 
 Task<Answer> discover(Request& request) {
@@ -209,7 +211,7 @@ Task<Answer> dispatch(Request& request) {
     case mcp::Method::ping:
       co_return Answer::result("{}");
     case mcp::Method::logging_set_level:
-      co_return set_log_level(request);
+      co_return co_await set_log_level(request);
     default:
       co_return method_not_found(request);
   }

@@ -1,6 +1,7 @@
 #include "downstream/post.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "downstream/answer.hpp"
@@ -21,9 +22,34 @@ std::shared_ptr<CallStream> stream_for(Post& post, const Request& request) {
   const bool wants_progress = !request.progress_token.empty();
   const bool wants_logs = request.session ? request.session->logs : !request.log_level.empty();
   if (!wants_progress && !wants_logs) return nullptr;
-  Local& local = post.core.local(post.exchange.shard());
-  return std::make_shared<CallStream>(post.exchange, local.tasks);
+  return make_stream(post, request.session, request.message.id);
 }
+
+// A call that takes its time becomes a stream, so that its client holds an event id to resume from
+// when the connection breaks (2025-11-25; SEP-1699).
+class Priming final : public SlowCalls::Entry {
+ public:
+  Priming(Post& post, const Request& request, std::shared_ptr<CallStream>& stream)
+      : Entry(post.core.local(post.exchange.shard()).slow_calls),
+        post_(post),
+        request_(request),
+        stream_(stream) {}
+
+  static bool due(const Post& post, const Request& request) {
+    return request.session && request.revision >= mcp::Revision::r2025_11_25 &&
+           post.accepted.events && is_call(request.method);
+  }
+
+ private:
+  void slow() override {
+    if (!stream_) stream_ = make_stream(post_, request_.session, request_.message.id);
+    stream_->open();
+  }
+
+  Post& post_;
+  const Request& request_;
+  std::shared_ptr<CallStream>& stream_;
+};
 
 std::optional<Refusal> check_types(const Post& post) {
   if (!is_json(post.fields)) {
@@ -40,6 +66,21 @@ std::optional<Refusal> check_types(const Post& post) {
 
 }  // namespace
 
+// Before 2025-03-26 there is no Last-Event-ID, but who speaks Streamable HTTP knows it, whatever
+// was negotiated. Events without data are for who knows them.
+std::shared_ptr<CallStream> make_stream(Post& post, const Session* session, json::Raw request_id) {
+  Local& local = post.core.local(post.exchange.shard());
+  CallStream::Resumption resumption;
+  if (session && local.replays.enabled()) {
+    resumption.replays = &local.replays;
+    resumption.session = session->shared_from_this();
+    resumption.request_id = request_id;
+    resumption.primed = session->revision >= mcp::Revision::r2025_11_25;
+  }
+  return std::make_shared<CallStream>(post.exchange, local.tasks, kKeepAlive,
+                                      std::move(resumption));
+}
+
 Task<void> refuse(Post& post, json::Raw id, const Refusal& refusal) {
   log::debug("{}: refused with {}: {}", post.exchange.request_id(), refusal.status,
              refusal.message);
@@ -48,20 +89,19 @@ Task<void> refuse(Post& post, json::Raw id, const Refusal& refusal) {
 }
 
 Task<void> serve_request(Post& post, Request& request) {
-  const auto stream = stream_for(post, request);
+  std::shared_ptr<CallStream> stream = stream_for(post, request);
   request.sink = stream;
   request.request_id = post.exchange.request_id();
+  std::optional<Priming> priming;
+  if (Priming::due(post, request)) priming.emplace(post, request, stream);
   const Answer answer = co_await dispatch(request);
-  bool streaming = false;
-  if (stream) streaming = co_await stream->finish();
+  priming.reset();
   const json::Raw id = request.message.id;
   log::debug("{}: {} on '{}' answered{}", request.request_id, request.message.method,
              request.endpoint, answer.is_error() ? " with an error" : "");
-  if (streaming) {
-    co_await send_last_event(post.exchange, id, answer);
-  } else {
-    co_await send_answer(post.exchange, post.accepted, id, answer, kNoFields);
-  }
+  bool streamed = false;
+  if (stream) streamed = co_await stream->finish(id, answer);
+  if (!streamed) co_await send_answer(post.exchange, post.accepted, id, answer, kNoFields);
 }
 
 Task<void> serve_post(Core& core, http::Exchange& exchange, std::string_view endpoint) {

@@ -1,65 +1,82 @@
 #include <fmt/core.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "downstream/answer.hpp"
+#include "downstream/call_stream.hpp"
 #include "downstream/post_parts.hpp"
 #include "downstream/session_routes.hpp"
+#include "runtime/task_group.hpp"
 
 namespace mcpx::downstream {
 namespace {
 
-// Elements of one batch; each is served in turn.
-constexpr std::size_t kBatchLimit = 256;
+constexpr std::size_t kBatchLimit = 256;  // elements of one
 
-Task<Answer> answer_in_batch(Post& post, const rpc::Message& message, const SessionPtr& session) {
-  const auto method = mcp::parse_method(message.method);
-  if (method == mcp::Method::initialize) {
-    co_return Answer::error(rpc::kInvalidRequest, "Invalid Request: initialize stands alone");
-  }
-  if (!served(method, session->revision)) {
-    co_return Answer::error(rpc::kMethodNotFound, not_found_message(message));
-  }
-  runtime::CancelSource cancel;
-  Local& local = post.core.local(post.exchange.shard());
-  InFlight::Entry entry(local.in_flight, *session, message.id, cancel);
-  Request request(post.core, message, post.endpoint, session->revision, *method);
-  describe_session(request, *session);
-  request.cancel = &cancel;
-  request.request_id = post.exchange.request_id();
-  co_return co_await dispatch(request);
-}
+// One element; its response, if it has one, is gathered with the others.
+struct Element {
+  explicit Element(PaddedBuffer text_in) : text(std::move(text_in)) {}
+  PaddedBuffer text;
+  std::string response;
+};
 
-void append_element(std::string& out, std::string_view response) {
-  out += out.empty() ? '[' : ',';
-  out += response;
-}
-
-Task<void> serve_elements(Post& post, std::vector<PaddedBuffer> elements,
-                          const SessionPtr& session) {
-  SessionUse use(*session);
+Task<void> serve_element(Post& post, Element& element, SessionPtr session,
+                         std::shared_ptr<CallStream> stream) {
   const json::Limits limits{post.core.config().limits.json_depth};
+  const rpc::ParseResult parsed = rpc::parse(std::move(element.text), limits);
+  if (parsed.has_error()) {
+    rpc::append_error(element.response, parsed.error().id,
+                      rpc::error_object(parsed.error().code, parsed.error().message));
+    co_return;
+  }
+  if (parsed->kind != rpc::Kind::request) {
+    note(post.core, session, *parsed);
+    co_return;
+  }
+  if (parsed->method == "initialize") {
+    const Answer refusal =
+        Answer::error(rpc::kInvalidRequest, "Invalid Request: initialize stands alone");
+    append_response(element.response, parsed->id, refusal);
+    co_return;
+  }
+  const Answer answer = co_await answer_in_session(post.core, *parsed, std::move(session), stream,
+                                                   post.exchange.request_id());
+  if (!answer.is_silence()) append_response(element.response, parsed->id, answer);
+}
+
+std::string gathered(const std::vector<Element>& elements) {
   std::string out;
-  for (PaddedBuffer& element : elements) {
-    const rpc::ParseResult parsed = rpc::parse(std::move(element), limits);
-    std::string response;
-    if (parsed.has_error()) {
-      rpc::append_error(response, parsed.error().id,
-                        rpc::error_object(parsed.error().code, parsed.error().message));
-    } else if (parsed->kind != rpc::Kind::request) {
-      note(post.core, session, *parsed);
-      continue;
-    } else {
-      const Answer answer = co_await answer_in_batch(post, *parsed, session);
-      if (answer.is_silence()) continue;
-      append_response(response, parsed->id, answer);
-    }
-    append_element(out, response);
+  for (const Element& element : elements) {
+    if (element.response.empty()) continue;
+    out += out.empty() ? '[' : ',';
+    out += element.response;
+  }
+  if (!out.empty()) out += ']';
+  return out;
+}
+
+// All at once: a batch takes as long as its slowest element. What is said of one on the way makes
+// the response a stream, whose last event has the responses of all (2025-03-26 basic/transports).
+Task<void> serve_elements(Post& post, std::vector<PaddedBuffer> texts, SessionPtr session) {
+  SessionUse use(*session);
+  std::vector<Element> elements;
+  for (PaddedBuffer& text : texts)
+    elements.emplace_back(std::move(text));
+  std::shared_ptr<CallStream> stream;
+  if (post.accepted.events) stream = make_stream(post, session.get(), json::Raw());
+  runtime::TaskGroup serving(post.exchange.shard());
+  for (Element& element : elements)
+    serving.spawn("batch element", serve_element(post, element, session, stream));
+  co_await serving.join();
+  const std::string out = gathered(elements);
+  if (stream) {
+    const bool streamed = co_await stream->finish(out);
+    if (streamed) co_return;
   }
   if (out.empty()) co_return co_await send_empty(post.exchange, 202);
-  out += ']';
   co_await send_body(post.exchange, 200, kJson, out, kNoFields);
 }
 
@@ -67,9 +84,8 @@ Task<void> serve_elements(Post& post, std::vector<PaddedBuffer> elements,
 
 Task<void> serve_batch(Post& post, PaddedBuffer body) {
   const auto session = session_of(post.core, post.exchange, post.endpoint);
-  const bool allowed =
-      session.has_value() && mcp::defines((*session)->revision, mcp::Feature::batches);
-  if (!allowed) {
+  if (session.has_error()) co_return co_await refuse(post, json::Raw(), session.error());
+  if (!mcp::defines((*session)->revision, mcp::Feature::batches)) {
     const Refusal refusal(400, rpc::kInvalidRequest,
                           "Invalid Request: only sessions of 2025-03-26 may send batches");
     co_return co_await refuse(post, json::Raw(), refusal);

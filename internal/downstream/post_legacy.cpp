@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
-#include <array>
 #include <utility>
+#include <vector>
 
 #include "downstream/answer.hpp"
 #include "downstream/post_parts.hpp"
@@ -70,34 +70,64 @@ std::string not_found_message(const rpc::Message& message) {
   return fmt::format("Method not found: {}", message.method);
 }
 
-Task<void> serve_initialize(Post& post, const rpc::Message& message) {
-  EndpointPtr endpoint = endpoint_now(post.core, post.endpoint);
+Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionPtr session,
+                               std::shared_ptr<call::NotificationSink> sink,
+                               std::string_view request_id) {
+  const auto method = mcp::parse_method(message.method);
+  if (!served(method, session->revision)) {
+    co_return Answer::error(rpc::kMethodNotFound, not_found_message(message));
+  }
+  SessionUse use(*session);
+  runtime::CancelSource cancel;
+  InFlight::Entry entry(core.local(runtime::Shard::current()).in_flight, *session, message.id,
+                        cancel);
+  Request request(core, message, session->endpoint, session->revision, *method);
+  describe_session(request, *session);
+  request.cancel = &cancel;
+  request.sink = std::move(sink);
+  request.request_id = request_id;
+  co_return co_await dispatch(request);
+}
+
+std::shared_ptr<Session> described_session(const rpc::Message& message, std::string_view endpoint,
+                                           std::string_view principal) {
+  auto session = std::make_shared<Session>();
+  session->endpoint = endpoint;
+  session->principal = principal;
+  session->revision = negotiate(message.params);
+  session->client_info = json::find(message.params, "clientInfo").value_or(json::Raw());
+  session->client_capabilities = json::find(message.params, "capabilities").value_or("{}");
+  return session;
+}
+
+Task<Opened> open_session(Core& core, std::shared_ptr<Session> session) {
+  EndpointPtr endpoint = endpoint_now(core, session->endpoint);
   // A client reads the capabilities once and for all, so those of one server are worth a short
   // wait; those of /mcp are always the same.
   const bool known = endpoint && (endpoint->ready || endpoint->aggregate());
   if (!known) {
-    std::string name(post.endpoint);
-    endpoint = co_await endpoint_when_ready(post.core, std::move(name));
+    std::string name = session->endpoint;
+    endpoint = co_await endpoint_when_ready(core, std::move(name));
   }
-  auto session = std::make_shared<Session>();
-  session->endpoint = post.endpoint;
-  session->principal = post.exchange.principal();
-  session->revision = negotiate(message.params);
-  session->client_info = json::find(message.params, "clientInfo").value_or(json::Raw());
-  session->client_capabilities = json::find(message.params, "capabilities").value_or("{}");
   session->logs = endpoint && json::find(endpoint->capabilities_legacy, "logging").has_value();
   const mcp::Revision revision = session->revision;
-  const auto created = co_await post.core.sessions.create(std::move(session));
+  const auto created = co_await core.sessions.create(std::move(session));
   if (created.has_error()) {
     json::ObjectBuilder data;
     data.string("code", created.error().code).string("remedy", created.error().remedy);
-    const Refusal refusal(503, rpc::kInternalError, created.error().text(), data.take());
-    co_return co_await refuse(post, message.id, refusal);
+    Answer refusal = Answer::error(rpc::kInternalError, created.error().text(), data.take(), 503);
+    co_return Opened(nullptr, std::move(refusal));
   }
-  const Answer answer =
-      Answer::result(initialize_result(endpoint.get(), revision, post.core.server_info));
-  const std::array<http1::Field, 1> fields = {http1::Field{kSessionField, (*created)->id}};
-  co_await send_answer(post.exchange, post.accepted, message.id, answer, fields);
+  Answer answer = Answer::result(initialize_result(endpoint.get(), revision, core.server_info));
+  co_return Opened(*created, std::move(answer));
+}
+
+Task<void> serve_initialize(Post& post, const rpc::Message& message) {
+  auto session = described_session(message, post.endpoint, post.exchange.principal());
+  const Opened opened = co_await open_session(post.core, std::move(session));
+  std::vector<http1::Field> fields;
+  if (opened.session) fields.emplace_back(kSessionField, opened.session->id);
+  co_await send_answer(post.exchange, post.accepted, message.id, opened.answer, fields);
 }
 
 Task<void> serve_legacy(Post& post, const rpc::Message& message) {

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "downstream/answer.hpp"
 #include "downstream/core.hpp"
 #include "downstream/dispatch.hpp"
 #include "downstream/fields.hpp"
@@ -32,12 +34,28 @@ struct Post {
   Accepts accepted;
 };
 
+class CallStream;
+// A stream for what is said on the way to the answer of `request_id` (a raw token, or empty); in a
+// legacy session (else null) it can be resumed.
+std::shared_ptr<CallStream> make_stream(Post& post, const Session* session, json::Raw request_id);
+
 Task<void> refuse(Post& post, json::Raw id, const Refusal& refusal);
 // Answers `request`, with whatever the upstream says on the way.
 Task<void> serve_request(Post& post, Request& request);
 
 // Modern: everything about the caller is in the request itself.
 Task<void> serve_modern(Post& post, const rpc::Message& message);
+
+// What `initialize` establishes: a session as its message describes it, then with an id.
+std::shared_ptr<Session> described_session(const rpc::Message& message, std::string_view endpoint,
+                                           std::string_view principal);
+struct Opened {
+  Opened(SessionPtr session_in, Answer answer_in)
+      : session(std::move(session_in)), answer(std::move(answer_in)) {}
+  SessionPtr session;  // null: refused, and the answer says why
+  Answer answer;
+};
+Task<Opened> open_session(Core& core, std::shared_ptr<Session> session);
 
 // Legacy: everything about the caller is in its session.
 Task<void> serve_initialize(Post& post, const rpc::Message& message);
@@ -49,6 +67,11 @@ Task<void> serve_batch(Post& post, PaddedBuffer body);
 bool served(std::optional<mcp::Method> method, mcp::Revision revision);
 std::string not_found_message(const rpc::Message& message);
 void describe_session(Request& request, const Session& session);
+// The answer to a request of a session that has no exchange of its own: an element of a batch, or
+// a message over HTTP+SSE. Thread: any.
+Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionPtr session,
+                               std::shared_ptr<call::NotificationSink> sink,
+                               std::string_view request_id);
 // Does what a notification in a session asks for.
 void note(Core& core, const SessionPtr& session, const rpc::Message& message);
 

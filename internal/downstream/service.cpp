@@ -8,8 +8,10 @@
 
 #include "downstream/answer.hpp"
 #include "downstream/core.hpp"
+#include "downstream/fields.hpp"
 #include "downstream/post.hpp"
 #include "downstream/session_routes.hpp"
+#include "downstream/sse_clients.hpp"
 #include "rpc/message.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/server.hpp"
@@ -17,10 +19,12 @@
 namespace mcpx::downstream {
 namespace {
 
+constexpr std::string_view kSseRoot = "/sse";
+
 // "/mcp" -> "", "/mcp/files" and "/mcp/files/" -> "files"; nullopt for deeper paths.
 std::optional<std::string_view> endpoint_of(std::string_view path) {
   constexpr std::string_view kRoot = "/mcp";
-  if (path.substr(0, kRoot.size()) != kRoot) return std::nullopt;
+  if (!path.starts_with(kRoot) && !path.starts_with(kSseRoot)) return std::nullopt;
   path.remove_prefix(kRoot.size());
   if (!path.empty() && path.front() == '/') path.remove_prefix(1);
   if (!path.empty() && path.back() == '/') path.remove_suffix(1);
@@ -35,6 +39,15 @@ Task<void> refuse_endpoint(const Core& core, http::Exchange& exchange) {
   data.raw("endpoints", core.endpoint_paths());
   const std::string body = data.take();
   const std::string message = fmt::format("no endpoint {} here", exchange.head().path());
+  co_await send_error(exchange, 404, json::Raw(), rpc::kInvalidRequest, message, body);
+}
+
+Task<void> refuse_sse(http::Exchange& exchange) {
+  json::ObjectBuilder data;
+  data.string("code", "sse.off");
+  data.string("remedy", "use Streamable HTTP at /mcp, or set listen.legacy_sse: true");
+  const std::string body = data.take();
+  const std::string message = "HTTP+SSE is not served here";
   co_await send_error(exchange, 404, json::Raw(), rpc::kInvalidRequest, message, body);
 }
 
@@ -58,6 +71,20 @@ void end_at_servers(Core& core, const Session& session) {
   }
 }
 
+Task<bool> tend_sessions(std::shared_ptr<Core> core, store::Store* store) {
+  Core& owner = *core;
+  if (store) co_await owner.sessions.keep_in(*store, owner.config().session_idle);
+  const std::function<Milliseconds()> idle = [&owner] { return owner.config().session_idle; };
+  owner.local(*owner.shards.front()).tasks.spawn("sessions", owner.sessions.tend(idle));
+  co_return true;
+}
+
+// The id of a session that may be one of an earlier daemon; empty: it is known, or none is named.
+std::string sleeping_session(const Core& core, const http::Exchange& exchange) {
+  const auto id = field(exchange.head().fields, kSessionField);
+  return id && !core.sessions.find(*id) ? std::string(*id) : std::string();
+}
+
 Task<bool> join_tasks(Core& core, runtime::Shard& shard) {
   co_await core.local(shard).tasks.join();
   co_return true;
@@ -73,6 +100,8 @@ Service::Service(registry::Registry& registry, std::vector<runtime::Shard*> shar
     if (!session.live.finishes.load(std::memory_order_relaxed)) {
       core->local(shard).in_flight.cancel_all(session, "the session was ended");
     }
+    core->local(shard).replays.end_session(session);
+    core->local(shard).sse.end_session(session);
     if (&shard == core->shards.front()) end_at_servers(*core, session);
   });
 }
@@ -80,6 +109,10 @@ Service::Service(registry::Registry& registry, std::vector<runtime::Shard*> shar
 Service::~Service() = default;
 
 Task<void> Service::start() {
+  const std::function<Task<bool>()> tend = [core = core_, store = store_] {
+    return tend_sessions(core, store);
+  };
+  co_await runtime::run_on<bool>(*core_->shards.front(), tend);
   for (runtime::Shard* shard : core_->shards) {
     const std::function<Task<bool>()> make = [core = core_, shard] {
       return listen_to(*core, *shard);
@@ -90,9 +123,17 @@ Task<void> Service::start() {
 
 Task<void> Service::handle(http::Exchange& exchange) {
   const std::string_view method = exchange.head().method;
+  if (core_->sessions.asleep()) {
+    std::string id = sleeping_session(*core_, exchange);
+    if (!id.empty()) co_await core_->sessions.wake(std::move(id));
+  }
   const auto endpoint = endpoint_of(exchange.head().path());
   if (!endpoint || !core_->has_endpoint(*endpoint)) {
     co_await refuse_endpoint(*core_, exchange);
+  } else if (exchange.head().path().starts_with(kSseRoot)) {
+    if (!core_->config().listen.legacy_sse) co_return co_await refuse_sse(exchange);
+    std::string name(*endpoint);
+    co_await serve_sse(*core_, exchange, std::move(name));
   } else if (method == "POST") {
     co_await serve_post(*core_, exchange, *endpoint);
   } else if (method == "GET") {
@@ -116,8 +157,12 @@ Task<void> Service::reconfigured(std::vector<std::string> gone) {
 }
 
 void Service::begin_shutdown() {
+  core_->shards.front()->post([core = core_] { core->sessions.stop_tending(); });
   for (runtime::Shard* shard : core_->shards) {
-    shard->post([core = core_, shard] { core->local(*shard).streams.shut_down(); });
+    shard->post([core = core_, shard] {
+      core->local(*shard).streams.shut_down();
+      core->local(*shard).sse.shut_down();
+    });
   }
 }
 

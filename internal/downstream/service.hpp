@@ -23,6 +23,10 @@
 #include "runtime/shard.hpp"
 #include "runtime/task.hpp"
 
+namespace mcpx::store {
+class Store;
+}
+
 namespace mcpx::downstream {
 
 struct Core;
@@ -34,6 +38,8 @@ class Service final : public http::Handler {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
+  // Before start(): legacy sessions outlive the daemon in `store`, which outlives the service.
+  void keep_sessions(store::Store& store) { store_ = &store; }
   // Begins to pass changes of the registry on to the clients. Any shard, once.
   Task<void> start();
   Task<void> handle(http::Exchange& exchange) override;
@@ -46,6 +52,7 @@ class Service final : public http::Handler {
 
  private:
   std::shared_ptr<Core> core_;
+  store::Store* store_ = nullptr;
 };
 
 }  // namespace mcpx::downstream

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "downstream/kept_sessions.hpp"
 #include "log/log.hpp"
 #include "runtime/hop.hpp"
 
@@ -16,7 +17,8 @@ namespace {
 constexpr std::array<std::string_view, 8> kLevels = {"debug", "info",     "notice", "warning",
                                                      "error", "critical", "alert",  "emergency"};
 
-// 128 bits: not guessable, and only visible ASCII.
+}  // namespace
+
 std::string random_id() {
   std::array<unsigned char, 16> bytes{};
   MCPX_CHECK(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
@@ -30,8 +32,6 @@ std::string random_id() {
   return id;
 }
 
-}  // namespace
-
 std::string_view Session::level_name(std::uint8_t index) {
   return index < kLevels.size() ? kLevels[index] : std::string_view();
 }
@@ -43,11 +43,21 @@ std::optional<std::uint8_t> Session::level_index(std::string_view name) {
 }
 
 SessionDirectory::SessionDirectory(std::vector<runtime::Shard*> shards, std::size_t limit)
-    : shards_(std::move(shards)), limit_(std::max<std::size_t>(limit, 1)) {
+    : shards_(std::move(shards)),
+      limit_(std::max<std::size_t>(limit, 1)),
+      tending_(*shards_.front()) {
   std::size_t count = 0;
   for (const runtime::Shard* shard : shards_)
     count = std::max(count, shard->index() + 1);
   replicas_.resize(count);
+}
+
+SessionDirectory::~SessionDirectory() = default;
+
+Task<void> SessionDirectory::keep_in(store::Store& store, Milliseconds idle) {
+  kept_ = std::make_unique<KeptSessions>(store);
+  co_await kept_->load(idle, limit_);
+  asleep_.store(kept_->asleep(), std::memory_order_relaxed);
 }
 
 void SessionDirectory::on_end(std::function<void(runtime::Shard&, const Session&)> ended) {
@@ -114,13 +124,15 @@ Task<bool> SessionDirectory::admit(SessionPtr session) {
         "{} legacy sessions are open, the limit (limits.sessions); the one idle longest "
         "was ended",
         limit_);
+    if (kept_ && dropped->kept) kept_->forget(*dropped);
   }
   co_await apply_everywhere(std::move(session), std::move(dropped));
   co_return true;
 }
 
 Task<bool> SessionDirectory::remove(SessionPtr session) {
-  session->live.ended.store(true, std::memory_order_relaxed);
+  const bool first = !session->live.ended.exchange(true, std::memory_order_relaxed);
+  if (first && kept_ && session->kept) kept_->forget(*session);
   co_await apply_everywhere(nullptr, std::move(session));
   co_return true;
 }
@@ -135,6 +147,7 @@ Task<Result<SessionPtr>> SessionDirectory::create(std::shared_ptr<Session> sessi
     co_return Error("session.limit", "every one of the legacy sessions allowed is in use",
                     "end sessions that are no longer needed, or raise limits.sessions");
   }
+  if (kept_ && published->kept) co_await kept_->put(*published);
   co_return published;
 }
 
@@ -158,6 +171,82 @@ Task<void> SessionDirectory::end_all_of(std::string endpoint) {
 Task<void> SessionDirectory::end(SessionPtr session) {
   const std::function<Task<bool>()> make = [this, session] { return remove(session); };
   co_await runtime::run_on<bool>(*shards_.front(), make);
+  // What was ended stays ended, even if the daemon is killed now.
+  if (kept_) co_await kept_->settle();
+}
+
+Task<void> SessionDirectory::changed(SessionPtr session) {
+  const bool ended = session->live.ended.load(std::memory_order_relaxed);
+  if (kept_ && session->kept && !ended) co_await kept_->put(*session);
+}
+
+Task<void> SessionDirectory::wake(std::string id) {
+  const std::function<Task<bool>()> there = [this, id] { return wake_there(id); };
+  co_await runtime::run_on<bool>(*shards_.front(), there);
+}
+
+Task<bool> SessionDirectory::wake_there(std::string id) {
+  std::shared_ptr<Session> session = kept_->take(id);
+  asleep_.store(kept_->asleep(), std::memory_order_relaxed);
+  if (!session) {
+    // Of two requests at once the second must not be answered before the first has told all shards.
+    SessionPtr awake = find(id);
+    if (awake) co_await apply_everywhere(std::move(awake), nullptr);
+    co_return false;
+  }
+  session->live.last_used.store(Clock::now().time_since_epoch().count());
+  SessionPtr published = std::move(session);
+  co_return co_await admit(std::move(published));
+}
+
+std::vector<SessionPtr> SessionDirectory::idle_longer_than(Milliseconds idle) const {
+  const Clock::rep oldest = (Clock::now() - idle).time_since_epoch().count();
+  std::vector<SessionPtr> found;
+  for (const auto& [id, session] : replicas_[shards_.front()->index()]) {
+    const Session::Live& live = session->live;
+    const bool used = live.uses.load(std::memory_order_relaxed) != 0 ||
+                      live.last_used.load(std::memory_order_relaxed) > oldest;
+    if (!used && session->kept) found.push_back(session);
+  }
+  return found;
+}
+
+Task<void> SessionDirectory::tend(std::function<Milliseconds()> idle) {
+  constexpr Milliseconds kOften{100}, kSeldom{60'000};
+  while (true) {
+    const Milliseconds limit = idle();
+    const Milliseconds pause =
+        limit.count() == 0 ? kSeldom : std::clamp(limit / 4, kOften, kSeldom);
+    const bool slept = co_await tending_.sleep_for(pause);
+    if (!slept) break;
+    note_uses();
+    if (limit.count() == 0) continue;
+    for (const SessionPtr& session : idle_longer_than(limit)) {
+      log::info("a legacy session of '{}' was idle for too long and is ended", session->endpoint);
+      co_await remove(session);
+    }
+    if (!kept_) continue;
+    kept_->expire(limit);
+    asleep_.store(kept_->asleep(), std::memory_order_relaxed);
+  }
+  note_uses();
+}
+
+void SessionDirectory::stop_tending() {
+  tending_.cancel();
+}
+
+// A request costs no write: what was used since the last round is noted in one.
+void SessionDirectory::note_uses() {
+  const Clock::rep since = std::exchange(noted_, Clock::now()).time_since_epoch().count();
+  if (!kept_) return;
+  std::vector<SessionPtr> used;
+  for (const auto& [id, session] : replicas_[shards_.front()->index()]) {
+    const bool now = session->live.uses.load(std::memory_order_relaxed) != 0 ||
+                     session->live.last_used.load(std::memory_order_relaxed) >= since;
+    if (now && session->kept) used.push_back(session);
+  }
+  kept_->used(used);
 }
 
 }  // namespace mcpx::downstream

@@ -2,8 +2,8 @@
 //
 // A session is replicated so that looking one up needs no hop: creating and ending one is decided
 // on the first shard and done on all of them before it is answered. Bounded by limits.sessions:
-// when full, the least recently used idle session makes room. Thread: find() the calling shard's
-// replica; create() and end() any shard.
+// when full, the least recently used idle session makes room. With a store, sessions outlive the
+// daemon. Thread: find() the calling shard's replica; the rest any shard, except where they say.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,19 @@
 #include "mcp/revision.hpp"
 #include "runtime/shard.hpp"
 #include "runtime/task.hpp"
+#include "runtime/timer.hpp"
+
+namespace mcpx::store {
+class Store;
+}
 
 namespace mcpx::downstream {
 
-struct Session {
+class KeptSessions;
+
+std::string random_id();  // 128 bits from the kernel in hexadecimal: not guessable
+
+struct Session : std::enable_shared_from_this<Session> {
   // Before logging/setLevel the server decides what it sends (2025-11-25 server/utilities/logging).
   static constexpr std::uint8_t kNoLevel = 255;
 
@@ -36,6 +45,7 @@ struct Session {
   std::string client_info;          // raw object, or empty
   std::string client_capabilities;  // raw object
   bool logs = false;                // the logging capability was advertised to it
+  bool kept = true;                 // in the store; false: it ends with its connection
 
   // What changes during its life, touched from every shard, hence atomic; nothing here orders
   // anything else.
@@ -46,6 +56,7 @@ struct Session {
     std::atomic<std::uint64_t> stream{0};           // the GET stream that gets its notifications
     std::atomic<bool> ended{false};
     std::atomic<bool> finishes{false};  // what it has under way when it ends may finish
+    std::atomic<std::size_t> replay_events{0}, replay_bytes{0};  // kept of its streams
   };
   mutable Live live;
 
@@ -75,8 +86,13 @@ class SessionUse {
 class SessionDirectory {
  public:
   SessionDirectory(std::vector<runtime::Shard*> shards, std::size_t limit);
+  ~SessionDirectory();
   SessionDirectory(const SessionDirectory&) = delete;
   SessionDirectory& operator=(const SessionDirectory&) = delete;
+
+  // At start-up, on the first shard: sessions are kept there from now on, and those of before that
+  // are not idle for too long (0: never) are found again.
+  Task<void> keep_in(store::Store& store, Milliseconds idle);
 
   // `ended` runs on every shard for each session that goes. At start-up.
   void on_end(std::function<void(runtime::Shard&, const Session&)> ended);
@@ -87,7 +103,18 @@ class SessionDirectory {
   Task<void> end(SessionPtr session);
   // The endpoint is gone: ends its sessions, but not what they have under way. Any shard.
   Task<void> end_all_of(std::string endpoint);
-  void set_limit(std::size_t limit) { limit_ = limit; }                       // first shard
+  void set_limit(std::size_t limit) { limit_ = limit; }  // first shard
+  // The part of it that is kept is another one now; done when it is kept, or the disk is slow.
+  Task<void> changed(SessionPtr session);
+
+  // True if find() may miss a session of an earlier daemon, which wake() then brings back.
+  bool asleep() const { return asleep_.load(std::memory_order_relaxed) != 0; }
+  Task<void> wake(std::string id);
+
+  // Ends sessions that are idle for longer than `idle` says (0: never), until stop_tending(). First
+  // shard.
+  Task<void> tend(std::function<Milliseconds()> idle);
+  void stop_tending();
   std::size_t size() const { return size_.load(std::memory_order_relaxed); }  // any thread
 
  private:
@@ -107,12 +134,19 @@ class SessionDirectory {
   Task<bool> remove(SessionPtr session);
   Task<bool> remove_all_of(std::string endpoint);
   SessionPtr least_recently_used_idle() const;
+  Task<bool> wake_there(std::string id);
+  std::vector<SessionPtr> idle_longer_than(Milliseconds idle) const;
+  void note_uses();
 
   std::vector<runtime::Shard*> shards_;
   std::size_t limit_;
   std::vector<Replica> replicas_;  // by shard index
   std::function<void(runtime::Shard&, const Session&)> ended_;
   std::atomic<std::size_t> size_{0};
+  std::unique_ptr<KeptSessions> kept_;
+  std::atomic<std::size_t> asleep_{0};
+  runtime::Timer tending_;
+  TimePoint noted_{};  // when note_uses() was here last
 };
 
 }  // namespace mcpx::downstream

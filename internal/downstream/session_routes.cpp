@@ -7,6 +7,8 @@
 
 #include "downstream/answer.hpp"
 #include "downstream/fields.hpp"
+#include "downstream/resume.hpp"
+#include "downstream/session_stream.hpp"
 #include "rpc/message.hpp"
 
 namespace mcpx::downstream {
@@ -74,7 +76,10 @@ Task<void> serve_get(Core& core, http::Exchange& exchange, std::string_view endp
   }
   auto session = session_of(core, exchange, endpoint);
   if (session.has_error()) co_return co_await refuse(exchange, session.error());
-  co_await core.local(exchange.shard()).streams.serve_session(exchange, *session);
+  if (const auto last = field(fields, kLastEventField)) {
+    co_return co_await serve_rest(core, exchange, *session, std::string(*last));
+  }
+  co_await serve_session_stream(core, exchange, *session);
 }
 
 Task<void> serve_delete(Core& core, http::Exchange& exchange, std::string_view endpoint) {

@@ -47,7 +47,8 @@ class Connection final : public Exchange {
                              std::span<const std::string_view> body,
                              std::span<const http1::Field> extra) override;
   Task<Result<void>> begin_stream(std::span<const http1::Field> extra) override;
-  Task<Result<void>> send_event(std::string_view json) override;
+  Task<Result<void>> send_event(std::string_view json, std::string_view id) override;
+  Task<Result<void>> send_framed(std::string_view event) override;
   Task<Result<void>> send_keep_alive() override;
   Task<Result<void>> end_stream() override;
   bool streaming() const override { return answer_ == Answer::streaming; }
@@ -91,7 +92,7 @@ class Connection final : public Exchange {
   void start_idle();
   Task<Result<void>> send(std::span<const std::string_view> parts);
   Task<Result<void>> send_chunk(std::string_view data);
-  Task<Result<void>> send_large_event(std::string_view json);
+  Task<Result<void>> send_large_event(std::string_view json, std::string_view id);
 
   static constexpr std::size_t kMaxKept = 64 * 1024;  // of pipelined requests
 

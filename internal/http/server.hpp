@@ -54,7 +54,12 @@ class Exchange {
   // Each send waits until the bytes are written: a slow reader slows its producer only, and ends at
   // the write deadline.
   virtual Task<Result<void>> begin_stream(std::span<const http1::Field> extra) = 0;
-  virtual Task<Result<void>> send_event(std::string_view json) = 0;
+  virtual Task<Result<void>> send_event(std::string_view json, std::string_view id) = 0;
+  Task<Result<void>> send_event(std::string_view json) {
+    return send_event(json, std::string_view());
+  }
+  // What is framed already: an event of another kind than `message`, or without data.
+  virtual Task<Result<void>> send_framed(std::string_view event) = 0;
   virtual Task<Result<void>> send_keep_alive() = 0;
   virtual Task<Result<void>> end_stream() = 0;
   virtual bool streaming() const = 0;

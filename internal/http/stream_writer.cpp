@@ -12,7 +12,9 @@ namespace {
 
 // Up to here an event is copied into one chunk; above, it is gathered from where it lies.
 constexpr std::size_t kCopiedEvent = 4 * 1024;
-constexpr std::string_view kEventBegin = "event: message\ndata: ";
+constexpr std::string_view kEventType = "event: message\n";
+constexpr std::string_view kIdBegin = "id: ";
+constexpr std::string_view kDataBegin = "data: ";
 constexpr std::string_view kEventEnd = "\n\n";
 
 Error misuse(std::string_view what) {
@@ -108,27 +110,35 @@ Task<Result<void>> Connection::send_chunk(std::string_view data) {
   co_return co_await send(parts_);
 }
 
-Task<Result<void>> Connection::send_event(std::string_view json) {
+Task<Result<void>> Connection::send_event(std::string_view json, std::string_view id) {
   if (json.size() > kCopiedEvent && json.find_first_of("\r\n") == std::string_view::npos) {
-    co_return co_await send_large_event(json);
+    co_return co_await send_large_event(json, id);
   }
   std::string event;
-  event.reserve(kEventBegin.size() + json.size() + kEventEnd.size());
-  http1::append_sse_event(event, json);
+  event.reserve(kEventType.size() + kIdBegin.size() + id.size() + kDataBegin.size() + json.size() +
+                kEventEnd.size() + 1);
+  http1::append_sse_event(event, json, id);
   co_return co_await send_chunk(event);
 }
 
-Task<Result<void>> Connection::send_large_event(std::string_view json) {
+Task<Result<void>> Connection::send_large_event(std::string_view json, std::string_view id) {
   if (answer_ != Answer::streaming || writing_) co_return misuse("no event can be sent now");
+  std::string head(kEventType);
+  if (!id.empty()) head.append(kIdBegin).append(id) += '\n';
+  head += kDataBegin;
   std::array<char, 20> digits;
-  const std::size_t size = kEventBegin.size() + json.size() + kEventEnd.size();
+  const std::size_t size = head.size() + json.size() + kEventEnd.size();
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
   text_.assign(digits.data(), end);
-  text_.append("\r\n").append(kEventBegin);
+  text_.append("\r\n").append(head);
   parts_.assign(1, text_);
   parts_.push_back(json);
   parts_.push_back("\n\n\r\n");
   co_return co_await send(parts_);
+}
+
+Task<Result<void>> Connection::send_framed(std::string_view event) {
+  co_return co_await send_chunk(event);
 }
 
 Task<Result<void>> Connection::send_keep_alive() {

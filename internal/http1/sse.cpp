@@ -142,4 +142,9 @@ void append_sse_event(std::string& out, std::string_view data, std::string_view 
   out += '\n';
 }
 
+void append_sse_priming(std::string& out, std::string_view id, unsigned retry_ms) {
+  out.append("event: message\nid: ").append(id);
+  out.append("\nretry: ").append(std::to_string(retry_ms)).append("\ndata: \n\n");
+}
+
 }  // namespace mcpx::http1

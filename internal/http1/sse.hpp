@@ -51,6 +51,8 @@ class SseParser {
 
 // `data` is one line of JSON: embedded line ends would be split into several data lines.
 void append_sse_event(std::string& out, std::string_view data, std::string_view id = {});
+// An event with an id and no data: it gives the client a place to resume from, after `retry_ms`.
+void append_sse_priming(std::string& out, std::string_view id, unsigned retry_ms);
 inline constexpr std::string_view kSseKeepAlive = ": keep-alive\n\n";
 
 }  // namespace mcpx::http1

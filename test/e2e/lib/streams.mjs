@@ -4,7 +4,8 @@ import http from 'node:http';
 
 import { events } from './http.mjs';
 
-// {messages, headers, methods(), ended, close()}; messages are parsed as they arrive.
+// {messages, events, headers, methods(), ended, close()}; messages are parsed as they arrive, events
+// are all of them, those without data too.
 export async function openStream(base, { path, method = 'GET', headers, body }) {
   const outgoing = http.request(new URL(path, base), { method, headers, agent: false });
   const incoming = await new Promise((resolve, reject) => {
@@ -12,15 +13,19 @@ export async function openStream(base, { path, method = 'GET', headers, body }) 
   });
   assert.equal(incoming.statusCode, 200, `${method} stream`);
   const messages = [];
+  const all = [];
   let pending = '';
   incoming.setEncoding('utf8').on('error', () => {}).on('data', (chunk) => {
     pending += chunk;
     for (let at; (at = pending.search(/\r?\n\r?\n/)) >= 0;) {
       const block = pending.slice(0, at);
       pending = pending.slice(at).replace(/^\r?\n\r?\n/, '');
-      for (const { data } of events(block)) if (data !== '') messages.push(JSON.parse(data));
+      for (const event of events(block)) {
+        all.push(event);
+        if (event.data.startsWith('{')) messages.push(JSON.parse(event.data));
+      }
     }
   });
-  return { messages, headers: incoming.headers, methods: () => messages.map((m) => m.method),
+  return { messages, events: all, headers: incoming.headers, methods: () => messages.map((m) => m.method),
     ended: new Promise((resolve) => { incoming.on('close', resolve); }), close: () => outgoing.destroy() };
 }

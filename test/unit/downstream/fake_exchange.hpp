@@ -55,16 +55,24 @@ class FakeExchange final : public http::Exchange {
     co_return write();
   }
 
-  Task<Result<void>> send_event(std::string_view json) override {
+  Task<Result<void>> send_event(std::string_view json, std::string_view id) override {
     const std::string text(json);
+    const std::string event_id(id);
     if (hold) {
       co_await released.wait();
     }
     const Result<void> sent = write();
     if (sent) {
       events.push_back(text);
+      ids.push_back(event_id);
       arrived.push(text);
     }
+    co_return sent;
+  }
+
+  Task<Result<void>> send_framed(std::string_view event) override {
+    const Result<void> sent = write();
+    if (sent) framed.emplace_back(event);
     co_return sent;
   }
 
@@ -96,7 +104,8 @@ class FakeExchange final : public http::Exchange {
   int answers = 0;
   unsigned status = 0;
   std::string content_type, body;
-  std::vector<std::string> events;
+  std::vector<std::string> events, ids;  // as many of one as of the other
+  std::vector<std::string> framed;
   runtime::Mailbox<std::string> arrived{1024};
   int keep_alives = 0;
   bool ended = false;
