@@ -22,20 +22,19 @@ class Principal {
 namespace {
 
 constexpr std::string_view kChallenge = "Bearer realm=\"mcpx\"";
+constexpr std::string_view kMalformed = "Bearer realm=\"mcpx\", error=\"invalid_request\"";
 constexpr std::string_view kNotAnybodys = "Bearer realm=\"mcpx\", error=\"invalid_token\"";
 constexpr std::string_view kNotForThis = "Bearer realm=\"mcpx\", error=\"insufficient_scope\"";
 
+// The token of an Authorization header: nullopt for another scheme, empty when it is malformed.
 // RFC 6750 section 2.1. Tokens in the query are not looked at: they end up in logs (2025-03-26 to
 // 2026-07-28, basic/authorization, "Token Requirements").
 std::optional<std::string_view> bearer(std::string_view value) {
-  constexpr std::string_view kScheme = "bearer";
-  if (value.size() <= kScheme.size()) return std::nullopt;
-  if (!http1::equals_ignoring_case(value.substr(0, kScheme.size()), kScheme)) return std::nullopt;
-  value.remove_prefix(kScheme.size());
-  if (value.front() != ' ') return std::nullopt;
+  const std::string_view scheme = value.substr(0, value.find(' '));
+  if (!http1::equals_ignoring_case(scheme, "bearer")) return std::nullopt;
+  value.remove_prefix(scheme.size());
   value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-  if (value.empty()) return std::nullopt;
-  return value;
+  return value.find_first_of(" ,") == std::string_view::npos ? value : std::string_view();
 }
 
 // As long for every pair of the same size.
@@ -73,6 +72,15 @@ Refused unauthorized(std::string message, std::string_view challenge) {
   return out;
 }
 
+// basic/authorization, "Error Handling": 400 for a malformed authorization request.
+Refused malformed() {
+  Refused out(400,
+              Error("http.bad_authorization", "the Authorization header is not one Bearer token",
+                    "send one header, 'Authorization: Bearer TOKEN'"));
+  out.challenge = kMalformed;
+  return out;
+}
+
 std::size_t whole_seconds(Duration time) {
   return static_cast<std::size_t>(std::chrono::ceil<std::chrono::seconds>(time).count());
 }
@@ -103,9 +111,10 @@ boost::system::result<const Principal*, Refused> Access::admit(const http1::Requ
   const auto value = head.fields.find("authorization");
   if (!value && need == Need::nothing) return nameless;
   if (!value) return unauthorized("the request carries no token", kChallenge);
+  const auto token = bearer(*value);
+  if (!token) return unauthorized("the Authorization header holds no Bearer token", kChallenge);
   // Two of them could be read differently by whoever stands before us.
-  const auto token = head.fields.count("authorization") == 1 ? bearer(*value) : std::nullopt;
-  if (!token) return unauthorized("the Authorization header is not one Bearer token", kChallenge);
+  if (token->empty() || head.fields.count("authorization") != 1) return malformed();
   const Principal* principal = find(sha256_hex(*token));
   if (!principal) return unauthorized("the token is not known here", kNotAnybodys);
   if (may_use(*principal->token_, head.path())) return principal;
@@ -121,7 +130,6 @@ boost::system::result<const Principal*, Refused> Access::admit(const http1::Requ
 }
 
 std::optional<Refused> Access::take_turn(const Principal& principal, TimePoint now) const {
-  if (options_.requests_per_second == 0) return std::nullopt;
   const auto interval = std::chrono::duration_cast<Duration>(std::chrono::seconds(1)).count() /
                         static_cast<Clock::rep>(options_.requests_per_second);
   const Clock::rep tolerance = interval * static_cast<Clock::rep>(options_.burst);

@@ -56,15 +56,17 @@ class Access {
   Access& operator=(const Access&) = delete;
 
   bool asks() const { return !options_.tokens.empty(); }
+  bool counts_turns() const { return options_.requests_per_second != 0; }
 
-  // Who sent this head, or why it is not let in: 401 without a token that is known, 403 for a path
-  // that the token is not for. A request over a Unix socket, whose file is the user's own, needs no
-  // token, but one that is shown has to be right.
+  // Who sent this head, or why it is not let in: 401 without a token that is known, 400 when what
+  // it shows is malformed, 403 for a path that the token is not for. A request over a Unix socket,
+  // whose file is the user's own, needs no token, but one that is shown has to be right.
   enum class Need { token, nothing };
   boost::system::result<const Principal*, Refused> admit(const http1::RequestHead& head,
                                                          Need need) const;
 
-  // 429 when the client asks too often. Takes the request into account otherwise.
+  // 429 when the client asks too often. Takes the request into account otherwise. To be asked when
+  // counts_turns().
   std::optional<Refused> take_turn(const Principal& principal, TimePoint now) const;
   // 503 when too much of the client's is in progress; leave() when that is answered.
   std::optional<Refused> enter(const Principal& principal) const;

@@ -87,7 +87,7 @@ void Connection::admit() {
     refused_ = known.error();
     return;
   }
-  refused_ = access.take_turn(**known, Clock::now());
+  if (access.counts_turns()) refused_ = access.take_turn(**known, Clock::now());
   if (!refused_) refused_ = access.enter(**known);
   if (!refused_) principal_ = *known;
 }

@@ -11,9 +11,10 @@ import tls from 'node:tls';
 
 import { Daemon, daemonEnvironment, run, scripted, startsOf, temporary, tiny } from './lib/daemon.mjs';
 import { request } from './lib/http.mjs';
+import { HttpUpstream } from './lib/http_upstream.mjs';
 import { binary } from './lib/paths.mjs';
 import { req } from './lib/req.mjs';
-import { modern, Session } from './lib/speak.mjs';
+import { modern, modernHeaders, modernMeta, Session } from './lib/speak.mjs';
 import { eventually, within } from './lib/wait.mjs';
 
 const digest = (token) => createHash('sha256').update(token).digest('hex');
@@ -25,9 +26,11 @@ const call = (daemon, headers, options = {}) => modern(daemon.url, 'tools/call',
   { name: options.endpoint ? 'ping' : 's__ping', arguments: {} }, { headers, ...options });
 
 test(req('a token is asked for on every route, and lets in where it is for',
-  'authz-server-validates-token', 'authz-accept-only-own-tokens'), async (t) => {
+  'authz-server-validates-token', 'authz-accept-only-own-tokens', 'authz-no-token-passthrough',
+  'authz-error-status-codes', 'authz-401-when-unauthorized'), async (t) => {
+  const upstream = await HttpUpstream.start(t);
   const daemon = await Daemon.start(t, { log: { level: 'trace' }, listen: { tokens: TOKENS },
-    servers: { s: tiny(), other: tiny() } }, { token: ROOT });
+    servers: { s: tiny(), other: tiny(), web: { url: upstream.url } } }, { token: ROOT });
   for (const headers of [{}, bearer('wrong'), bearer(digest(ALL)), { authorization: `Basic ${ALL}` }]) {
     for (const [method, where] of [['POST', '/mcp'], ['GET', '/mcp/s'], ['DELETE', '/mcp'], ['GET', '/v1/health'],
       ['GET', '/v1/tools'], ['POST', '/v1/tools/s__ping/call'], ['OPTIONS', '/mcp']]) {
@@ -49,6 +52,11 @@ test(req('a token is asked for on every route, and lets in where it is for',
     assert.equal(answer.status, 403, answer.text);
     assert.equal(JSON.parse(answer.text).error.code, 'http.forbidden_endpoint');
   }
+  await modern(daemon.url, 'tools/list', {}, { endpoint: '/mcp/web', headers: bearer(ALL) });
+  assert.ok(upstream.requests.length > 0);
+  assert.ok(upstream.requests.every((r) => r.headers.authorization === undefined), 'a token went on to a server');
+  const malformed = await request(daemon.url, { path: '/mcp', method: 'POST', headers: { authorization: 'Bearer a, Bearer b' } });
+  assert.equal(malformed.status, 400, malformed.text);
   const closed = await request(daemon.url, { path: '/v1/status', headers: bearer(ALL) });
   assert.equal(closed.status, 403);
   assert.match(JSON.parse(closed.text).error.remedy, /admin: true/);
@@ -162,6 +170,14 @@ test('an address that others reach is not listened on without a token', async (t
   assert.equal((await call(daemon, { ...bearer(ALL), host: 'evil.example' })).status, 403);
   assert.equal((await call(daemon, { ...bearer(ALL), origin: 'http://evil.example' })).status, 403);
 });
+
+// A modern call as it goes over the wire.
+function wire(name) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call',
+    params: { name, arguments: {}, _meta: modernMeta() } });
+  const fields = { ...modernHeaders('tools/call', { name }), 'content-length': body.length };
+  return { body, headers: Object.entries(fields).map(([key, value]) => `${key}: ${value}\r\n`).join('') };
+}
 
 function certificate(dir, name) {
   const key = path.join(dir, `${name}.key`), cert = path.join(dir, `${name}.pem`);
@@ -306,17 +322,12 @@ test('requests in progress are bounded for each token', async (t) => {
     silent: ['tools/call'] });
   const daemon = await Daemon.start(t, { listen: { tokens: TOKENS }, servers: { slow, s: tiny() },
     limits: { requests: 2 } }, { dir, token: ROOT });
+  const { body, headers } = wire('slow__x');
   const held = [1, 2].map(() => {
     const socket = net.connect(daemon.port, '127.0.0.1');
     socket.on('error', () => {});
     t.after(() => socket.destroy());
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow__x', arguments: {},
-      _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientInfo': { name: 'p', version: '1' },
-        'io.modelcontextprotocol/clientCapabilities': {} } } });
-    socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer ${ALL}\r\n`
-      + 'Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n'
-      + `Mcp-Name: slow__x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${ALL}\r\n${headers}\r\n${body}`);
     return socket;
   });
   await eventually('both are there', async () => (await daemon.server('slow')).in_flight === 2);
@@ -327,6 +338,20 @@ test('requests in progress are bounded for each token', async (t) => {
   assert.equal((await call(daemon, bearer(ONE), { endpoint: '/mcp/s' })).status, 200);
   held.forEach((socket) => socket.destroy());
   await eventually('there is room again', async () => (await call(daemon, bearer(ALL))).status === 200);
+});
+
+test('a client that does not take its answer is let go', async (t) => {
+  const dir = temporary(t);
+  const big = scripted(dir, 'big', { tools: [{ name: 'x', inputSchema: { type: 'object' } }], big: { x: 30_000_000 } });
+  const daemon = await Daemon.start(t, { listen: { timeouts: { write: '300ms' } }, servers: { big } }, { dir });
+  const { body, headers } = wire('big__x');
+  const socket = net.connect(daemon.port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  socket.pause();
+  socket.on('error', () => {});
+  socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n${body}`);
+  await eventually('the call', async () => (await daemon.status()).connections === 2);
+  await eventually('only who asks is left', async () => (await daemon.status()).connections === 1, 30_000);
 });
 
 const limitsOf = (pid) => /^Max open files +(\d+) +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))

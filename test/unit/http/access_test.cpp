@@ -43,8 +43,9 @@ struct AccessCase {
   const char* told;  // the token's name, or the code of the error
 };
 
-TEST_CASE("a token lets in, to what it is for [req:authz-server-validates-token]",
-          "[req:authz-server-validates-token][req:authz-accept-only-own-tokens]") {
+TEST_CASE("a token lets in, to what it is for",
+          "[req:authz-server-validates-token][req:authz-accept-only-own-tokens]"
+          "[req:authz-error-status-codes][req:authz-401-when-unauthorized]") {
   const Access access(three_tokens());
   const std::vector<AccessCase> cases = {
       {"right", "/mcp", {"Bearer secret-of-all"}, 0, "all"},
@@ -57,11 +58,20 @@ TEST_CASE("a token lets in, to what it is for [req:authz-server-validates-token]
        {"Bearer " + sha256_hex("secret-of-all")},
        401,
        "http.unauthorized"},
-      {"empty", "/mcp", {"Bearer "}, 401, "http.unauthorized"},
-      {"no token", "/mcp", {"Bearer"}, 401, "http.unauthorized"},
+      {"empty", "/mcp", {"Bearer "}, 400, "http.bad_authorization"},
+      {"no token", "/mcp", {"Bearer"}, 400, "http.bad_authorization"},
+      {"two in one",
+       "/mcp",
+       {"Bearer secret-of-all, Bearer secret-of-all"},
+       400,
+       "http.bad_authorization"},
       {"glued", "/mcp", {"Bearersecret-of-all"}, 401, "http.unauthorized"},
       {"another scheme", "/mcp", {"Basic secret-of-all"}, 401, "http.unauthorized"},
-      {"twice", "/mcp", {"Bearer secret-of-all", "Bearer secret-of-all"}, 401, "http.unauthorized"},
+      {"twice",
+       "/mcp",
+       {"Bearer secret-of-all", "Bearer secret-of-all"},
+       400,
+       "http.bad_authorization"},
       {"in the query", "/mcp?access_token=secret-of-all", {}, 401, "http.unauthorized"},
       {"its one endpoint", "/mcp/files", {"Bearer secret-of-one"}, 0, "one"},
       {"the same with a slash", "/mcp/files/", {"Bearer secret-of-one"}, 0, "one"},
