@@ -11,8 +11,8 @@ cd "$(dirname "$0")/.."
 . packaging/common.sh
 
 build=(g++ cmake ninja-build ccache git ca-certificates python3 curl jq
-  libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libsimdjson-dev libfmt-dev
-  libspdlog-dev libyaml-cpp-dev libssl-dev zlib1g-dev libsqlite3-dev)
+  libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libfmt-dev
+  libspdlog-dev libyaml-cpp-dev libssl-dev zlib1g-dev libsqlite3-dev libmimalloc-dev)
 tests=(clang libclang-rt-14-dev clang-format catch2 shellcheck procps)
 bench=(nginx-light)
 

@@ -15,7 +15,7 @@ namespace mcpx::cli {
 namespace {
 
 bool is_json(const std::string& text) {
-  return json::validate(PaddedBuffer(text), {}).has_value();
+  return json::validate(text, {}).has_value();
 }
 
 struct Pair {
@@ -73,8 +73,7 @@ Result<std::string> value_of(const Pair& pair, const bj::object& schema) {
 }  // namespace
 
 Result<std::string> checked_arguments(std::string text) {
-  const PaddedBuffer buffer(text);
-  const auto valid = json::validate(buffer, {});
+  const auto valid = json::validate(text, {});
   if (!valid) {
     return Error("cli.usage", "the arguments are not JSON: " + valid.error().message,
                  "quote them for the shell: '{\"name\": \"value\"}'");

@@ -65,7 +65,7 @@ Task<void> Bridge::line(rpc::Line line) {
 
 Task<void> Bridge::batch(PaddedBuffer text) {
   std::optional<std::vector<PaddedBuffer>> parts;
-  if (json::validate(text, kLimits)) parts = rpc::split_batch(text);
+  if (json::validate(text.view(), kLimits)) parts = rpc::split_batch(text);
   if (!parts || parts->empty() || parts->size() > options_.in_flight) {
     rpc::ParseFailure failure;
     failure.code = parts ? rpc::kInvalidRequest : rpc::kParseError;

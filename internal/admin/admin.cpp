@@ -272,7 +272,7 @@ Result<std::string> arguments_of(const PaddedBuffer& body, std::size_t depth) {
   if (body.view().find_first_not_of(" \t\r\n") == std::string_view::npos) return "{}";
   json::Limits limits;
   limits.depth = depth;
-  const auto valid = json::validate(body, limits);
+  const auto valid = json::validate(body.view(), limits);
   if (valid.has_error()) {
     return Error("admin.bad_request", "the body is not JSON: " + valid.error().message,
                  "send {\"arguments\":{...}}");

@@ -1,7 +1,7 @@
 // PaddedBuffer: a growable byte buffer that always has kPadding zeroed bytes behind its content.
 //
-// simdjson reads up to 64 bytes past the end of what it parses. The bytes live on the heap and stay
-// where they are when the buffer is moved, so spans into it survive a move (not an append).
+// Scanners may read up to 64 bytes past the end of what they scan. The bytes live on the heap and
+// stay where they are when the buffer is moved, so spans into it survive a move (not an append).
 // Owned by whoever holds it; movable, not copyable. Thread: any, one at a time.
 #pragma once
 

@@ -91,7 +91,7 @@ Task<void> serve_batch(Post& post, PaddedBuffer body) {
     co_return co_await refuse(post, json::Raw(), refusal);
   }
   const json::Limits limits{post.core.config().limits.json_depth};
-  const auto valid = json::validate(body, limits);
+  const auto valid = json::validate(body.view(), limits);
   if (valid.has_error()) {
     const Refusal refusal(400, rpc::kParseError, "Parse error: " + valid.error().message);
     co_return co_await refuse(post, json::Raw(), refusal);

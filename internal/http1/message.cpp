@@ -12,6 +12,7 @@ constexpr char lower(char c) {
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
+  if (a == b) return true;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] != b[i] && lower(a[i]) != lower(b[i])) return false;
   }
@@ -26,8 +27,20 @@ void Fields::reserve(std::size_t bytes, std::size_t fields) {
 void Fields::add(std::string_view name, std::string_view value) {
   entries_.push_back({static_cast<std::uint32_t>(arena_.size()),
                       static_cast<std::uint32_t>(name.size()),
-                      static_cast<std::uint32_t>(value.size())});
+                      static_cast<std::uint32_t>(value.size()), hint_of(name)});
   arena_.append(name).append(value);
+}
+
+std::uint32_t Fields::hint_of(std::string_view name) {
+  if (name.empty()) return 0;
+  const auto byte = [&](char c) { return std::uint32_t{static_cast<unsigned char>(lower(c))}; };
+  return (static_cast<std::uint32_t>(name.size()) & 0xFFFF) | byte(name.front()) << 16 |
+         byte(name.back()) << 24;
+}
+
+bool Fields::is(const Entry& entry, std::string_view name, std::uint32_t hint) const {
+  return entry.hint == hint &&
+         equals_ignoring_case({arena_.data() + entry.at, entry.name_size}, name);
 }
 
 void Fields::clear() {
@@ -36,16 +49,18 @@ void Fields::clear() {
 }
 
 std::optional<std::string_view> Fields::find(std::string_view name) const {
+  const std::uint32_t hint = hint_of(name);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (equals_ignoring_case(name_at(i), name)) return value_at(i);
+    if (is(entries_[i], name, hint)) return value_at(i);
   }
   return std::nullopt;
 }
 
 std::size_t Fields::count(std::string_view name) const {
+  const std::uint32_t hint = hint_of(name);
   std::size_t found = 0;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (equals_ignoring_case(name_at(i), name)) ++found;
+  for (const Entry& entry : entries_) {
+    if (is(entry, name, hint)) ++found;
   }
   return found;
 }

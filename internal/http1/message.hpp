@@ -26,7 +26,11 @@ class Fields {
  private:
   struct Entry {
     std::uint32_t at, name_size, value_size;
+    std::uint32_t hint;  // of the name: rules out most others without looking at its text
   };
+  static std::uint32_t hint_of(std::string_view name);
+  bool is(const Entry& entry, std::string_view name, std::uint32_t hint) const;
+
   std::string arena_;
   std::vector<Entry> entries_;
 };

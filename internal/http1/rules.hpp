@@ -1,4 +1,4 @@
-// What Beast's grammar lets through and a proxy must not: rules about single values of a head.
+// What the grammar of a head lets through and a proxy must not: rules about single values.
 // Internal to http1. Pure. Thread: any.
 #pragma once
 

@@ -89,7 +89,9 @@ class Checker {
 
   bool string() {
     ++at_;
-    while (at_ < end_) {
+    for (;;) {
+      at_ = skip_plain(at_, end_);
+      if (at_ == end_) return fail("the text ends inside a string");
       const auto c = static_cast<unsigned char>(*at_);
       if (c == '"') {
         ++at_;
@@ -99,15 +101,20 @@ class Checker {
         if (!escape()) return false;
       } else if (c < 0x20) {
         return fail("a control character in a string");
-      } else if (c < 0x80) {
-        ++at_;
-      } else {
-        const std::size_t length = utf8_length(at_, end_);
-        if (length == 0) return fail("not UTF-8", Fault::Kind::utf8);
-        at_ += length;
+      } else if (!sequence()) {
+        return false;
       }
     }
-    return fail("the text ends inside a string");
+  }
+
+  // One or more UTF-8 sequences: text that is not English has them in runs.
+  bool sequence() {
+    while (at_ < end_ && static_cast<unsigned char>(*at_) >= 0x80) {
+      const std::size_t length = utf8_length(at_, end_);
+      if (length == 0) return fail("not UTF-8", Fault::Kind::utf8);
+      at_ += length;
+    }
+    return true;
   }
 
   // Surrogate escapes need no partner here: the grammar of RFC 8259 section 7 has no such rule,

@@ -1,8 +1,6 @@
-// The RFC 8259 grammar and nothing else: no number is converted, no string decoded.
-//
-// The slow path of validate(): it judges what simdjson's DOM refuses, so that valid text with
-// numbers beyond every machine type or with lone surrogate escapes passes, and so that a refusal
-// can say where. Linear, no recursion. Pure. Thread: any.
+// The RFC 8259 grammar and nothing else: no number is converted, no string decoded, so that valid
+// text with numbers beyond every machine type or with lone surrogate escapes passes.
+// Linear, no recursion, no memory but a byte per level. Pure. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +16,8 @@ struct Fault {
   const char* what = "";   // "expected ':' after a key"
 };
 
-// nullopt: the text is one JSON document, at most `depth` levels deep. As in simdjson an empty
-// array or object is a leaf and no level.
+// nullopt: the text is one JSON document, at most `depth` levels deep. An empty array or
+// object is a leaf and no level.
 std::optional<Fault> check_grammar(std::string_view text, std::size_t depth);
 
 }  // namespace mcpx::json

@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/padded_buffer.hpp"
 #include "base/result.hpp"
 
 namespace mcpx::json {
@@ -24,10 +23,9 @@ struct Limits {
 
 // Full validation of one document by RFC 8259, strict UTF-8 and depth included; no byte order mark.
 // Numbers that no machine type holds (1e400, 40 digits) are valid, and so are escapes of lone
-// surrogates ("\ud800"), which the grammar allows and lossless forwarding keeps. simdjson's DOM
-// refuses both, so what it refuses is judged by the grammar alone (grammar.hpp).
+// surrogates ("\ud800"), which the grammar allows and lossless forwarding keeps.
 // Errors: json.syntax, json.utf8, json.depth, json.empty, with the byte offset.
-Result<void> validate(const PaddedBuffer& text, const Limits& limits);
+Result<void> validate(std::string_view text, const Limits& limits);
 
 enum class Kind { object, array, string, number, boolean, null };
 Kind kind_of(Raw value);

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "json/json.hpp"
 #include "json/scan.hpp"
 
@@ -107,12 +109,11 @@ std::optional<bool> as_bool(Raw value) {
 }
 
 bool may_mention(Raw text, std::string_view key) {
-  // A key follows a quote, unless it is spelled with \u escapes.
-  if (text.find("\\u") != Raw::npos) return true;
-  for (std::size_t at = text.find('"'); at != Raw::npos; at = text.find('"', at + 1)) {
-    if (text.compare(at + 1, key.size(), key) == 0) return true;
+  // A key follows a quote, unless it is spelled with escapes.
+  if (std::memchr(text.data(), '\\', text.size()) != nullptr && text.find("\\u") != Raw::npos) {
+    return true;
   }
-  return false;
+  return find_quoted(text.data(), text.data() + text.size(), key) != nullptr;
 }
 
 }  // namespace mcpx::json

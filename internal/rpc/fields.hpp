@@ -1,13 +1,10 @@
 // Fields: the spans of one message that mcpx looks at, collected member by member. Private to rpc.
 //
-// Two readers fill it, the fast one over simdjson On-Demand and the walker of json, and must agree.
 // Spans point into the text read. Pure. Thread: any.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
-#include "base/padded_buffer.hpp"
 #include "json/json.hpp"
 
 namespace mcpx::rpc {
@@ -27,9 +24,7 @@ struct Fields {
   void keep(json::Raw& slot, json::Raw value, std::string_view key);
 };
 
-// Both take valid text that is an object. On-Demand refuses a few valid texts (keys with lone
-// surrogates): nullopt, and the walker has to do it.
-std::optional<Fields> read_on_demand(const PaddedBuffer& text);
-Fields read_by_walking(json::Raw object);
+// Of valid text that is an object.
+Fields read_fields(json::Raw object);
 
 }  // namespace mcpx::rpc

@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 messages: read in one pass, kept as text and spans, written by splicing.
 //
-// parse() validates the whole text (json::validate), then walks it once with simdjson On-Demand,
-// keys unescaped, and refuses duplicated protocol keys, so that mcpx and its peers cannot read one
+// parse() validates the whole text (json::validate), then walks it once, keys
+// unescaped, and refuses duplicated protocol keys, so that mcpx and its peers cannot read one
 // message two ways. Pure. Thread: any.
 #pragma once
 

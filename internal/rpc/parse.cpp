@@ -9,10 +9,6 @@
 namespace mcpx::rpc {
 namespace {
 
-// Above this the walker is used alone: it runs as fast, and On-Demand would keep an index and a
-// string buffer of several times the size of the text for as long as the thread lives.
-constexpr std::size_t kOnDemandLimit = 64 * 1024;
-
 ParseFailure refuse(const Fields& fields, std::string message) {
   const bool readable = !fields.id_twice && is_id(fields.id);
   return {kInvalidRequest, std::move(message), readable ? std::string(fields.id) : std::string()};
@@ -70,7 +66,7 @@ bool is_id(Raw token) {
 }
 
 ParseResult parse(PaddedBuffer text, const json::Limits& limits) {
-  if (const auto valid = json::validate(text, limits); !valid) {
+  if (const auto valid = json::validate(text.view(), limits); !valid) {
     return ParseFailure{kParseError, valid.error().message, {}};
   }
   const Raw body = json::trimmed(text.view());
@@ -80,33 +76,30 @@ ParseResult parse(PaddedBuffer text, const json::Limits& limits) {
                         batch ? "a batch where one message belongs" : "a message is an object",
                         {}};
   }
-  std::optional<Fields> fields;
-  if (text.size() <= kOnDemandLimit) fields = read_on_demand(text);
-  if (!fields) fields = read_by_walking(body);
-
-  if (std::string fault = fault_of(*fields); !fault.empty()) {
-    return refuse(*fields, std::move(fault));
+  const Fields fields = read_fields(body);
+  if (std::string fault = fault_of(fields); !fault.empty()) {
+    return refuse(fields, std::move(fault));
   }
   Message message;
-  message.kind = kind_of(*fields);
-  if (!fields->method.empty()) {
-    auto method = json::decode_string(fields->method);
-    if (!method) return refuse(*fields, "\"method\" must be a string");
+  message.kind = kind_of(fields);
+  if (!fields.method.empty()) {
+    auto method = json::decode_string(fields.method);
+    if (!method) return refuse(fields, "\"method\" must be a string");
     message.method = *std::move(method);
   }
-  if (fields->id != "null") message.id = fields->id;
-  if (fields->method.empty()) {
-    message.result = fields->result;
-    message.error = fields->error;
+  if (fields.id != "null") message.id = fields.id;
+  if (fields.method.empty()) {
+    message.result = fields.result;
+    message.error = fields.error;
   } else {
-    message.params = fields->params;
-    message.name = only_string(fields->name);
-    message.uri = only_string(fields->uri);
-    message.task_id = only_string(fields->task_id);
-    message.cursor = only_string(fields->cursor);
-    if (json::is_object(fields->meta)) message.meta = fields->meta;
-    message.arguments = fields->arguments;
-    message.has_meta = !fields->meta.empty();
+    message.params = fields.params;
+    message.name = only_string(fields.name);
+    message.uri = only_string(fields.uri);
+    message.task_id = only_string(fields.task_id);
+    message.cursor = only_string(fields.cursor);
+    if (json::is_object(fields.meta)) message.meta = fields.meta;
+    message.arguments = fields.arguments;
+    message.has_meta = !fields.meta.empty();
   }
   message.text = std::move(text);
   return ParseResult(std::move(message));

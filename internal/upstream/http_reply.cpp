@@ -142,7 +142,7 @@ std::vector<PaddedBuffer> lines_of(std::string_view text) {
 
 Result<void> read_messages(PaddedBuffer text, const json::Limits& limits, const TakeMessage& take) {
   if (rpc::is_batch(text.view())) {
-    Result<void> valid = json::validate(text, limits);
+    Result<void> valid = json::validate(text.view(), limits);
     if (!valid) return Error("upstream.bad_frame", valid.error().message);
     return take_all(rpc::split_batch(text).value_or(std::vector<PaddedBuffer>()), limits, take);
   }

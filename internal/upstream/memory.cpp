@@ -21,8 +21,7 @@ std::string_view text(mcp::Era era) {
 }
 
 bool readable(const std::string& text) {
-  PaddedBuffer buffer(text);
-  if (json::validate(buffer, json::Limits()).has_error()) return false;
+  if (json::validate(text, json::Limits()).has_error()) return false;
   const auto format = json::find(text, "format");
   return format && json::as_integer(*format) == kFormat;
 }

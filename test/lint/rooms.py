@@ -36,13 +36,11 @@ ASIO = {'runtime', 'net', 'process', 'store'}
 ONLY_IN = [
     (r'spdlog/', [r'internal/log/log\.cpp'], 'spdlog stays in log.cpp (compile time)'),
     (r'yaml-cpp/', [r'internal/config/'], 'yaml-cpp belongs to config'),
-    (r'boost/beast', [r'internal/http1/'], 'Beast belongs to http1'),
-    (r'simdjson', [r'internal/json/', r'internal/rpc/'], 'simdjson belongs to json and rpc'),
+    (r'boost/beast', [], 'http1 has the parser of heads, net the I/O'),
     (r'sqlite3', [r'internal/store/'], 'SQLite belongs to store'),
     (r'openssl/', [r'internal/net/', r'internal/base/', r'internal/mcp/'],
      'OpenSSL belongs to net (TLS) and to the digests of base and mcp'),
     (r'boost/asio\.hpp', [], 'include the parts of Asio, not all of it'),
-    (r'boost/beast\.hpp', [], 'include the parts of Beast, not all of it'),
 ]
 # Clocks read where `now` should be a parameter.
 CLOCKS = r'\b(?:steady_clock|system_clock|high_resolution_clock|Clock)::now\s*\('

@@ -121,7 +121,7 @@ TEST_CASE("splicing random objects gives valid objects with every other member u
 
     const std::string set = Splice(object).set("name", "\"new\"").remove("a").text();
     CAPTURE(set);
-    REQUIRE(validate(PaddedBuffer(set), Limits{}).has_value());
+    REQUIRE(validate(set, Limits{}).has_value());
     std::vector<Pair> expected = expected_set(pairs_of(object), "name", "\"new\"");
     std::erase_if(expected, [](const Pair& pair) { return is_key(pair, "a"); });
     REQUIRE(pairs_of(set) == expected);

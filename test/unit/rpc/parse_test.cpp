@@ -1,3 +1,4 @@
+#include <boost/json.hpp>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -202,37 +203,19 @@ TEST_CASE("spans stay valid when the message moves") {
     CHECK(kept[static_cast<std::size_t>(i)].id == std::to_string(i));
 }
 
-void check_same(const Fields& a, const Fields& b) {
-  CHECK(a.jsonrpc == b.jsonrpc);
-  CHECK(a.id == b.id);
-  CHECK(a.method == b.method);
-  CHECK(a.params == b.params);
-  CHECK(a.result == b.result);
-  CHECK(a.error == b.error);
-  CHECK(a.name == b.name);
-  CHECK(a.uri == b.uri);
-  CHECK(a.task_id == b.task_id);
-  CHECK(a.cursor == b.cursor);
-  CHECK(a.meta == b.meta);
-  CHECK(a.duplicate == b.duplicate);
-  CHECK(a.id_twice == b.id_twice);
-  CHECK(a.arguments == b.arguments);
+// What the last member of that name is, by another reader.
+void check_member(Raw span, const boost::json::object& object, std::string_view key) {
+  CAPTURE(key);
+  const auto* expected = object.if_contains({key.data(), key.size()});
+  REQUIRE(span.empty() == (expected == nullptr));
+  if (expected != nullptr) {
+    // As text: a number beyond every machine type equals nothing, not even itself.
+    const auto found = boost::json::parse({span.data(), span.size()});
+    CHECK(boost::json::serialize(found) == boost::json::serialize(*expected));
+  }
 }
 
-TEST_CASE("both readers of the envelope find the same, and a long text changes nothing") {
-  for (const std::string& text : std::vector<std::string>{
-           "{}", R"({ "id" : 1 , "params" : { } , "x":[ ] })",
-           R"({"params":{"name":"n" , "_meta":{"a":[1,{}]} }, "method":"m","id":[1, 2 ] })",
-           R"({"id":1,"id":2,"params":"m","params":{"name":"a","name":"b","arguments":[]}})",
-           R"({"params":[ ],"p\u0061rams":{},"result":{"a":"}"},"error":1e400 })",
-           R"({"params":{"uri":1e400,"cursor":123456789012345678901234567890 ,"taskId":true}})"}) {
-    CAPTURE(text);
-    const PaddedBuffer buffer(text);
-    const auto fast = read_on_demand(buffer);
-    REQUIRE(fast.has_value());
-    check_same(*fast, read_by_walking(buffer.view()));
-  }
-  // On-Demand gives up on this key.
+TEST_CASE("neither a key that is no text nor a long text hides a member") {
   CHECK(message(
             R"({"jsonrpc":"2.0","\ud800":1,"id":5,"method":"m","params":{"\udc00":1,"name":"n"}})")
             .name == "\"n\"");
@@ -250,7 +233,7 @@ TEST_CASE("a message with two ids is refused without one, whatever else is wrong
   CHECK(parsed.error().id.empty());
 }
 
-TEST_CASE("both readers of the envelope agree on random objects") {
+TEST_CASE("the envelope of random objects is what Boost.JSON reads") {
   const std::uint64_t seed = test::random_seed();
   INFO("MCPX_SEED=" << seed);
   test::RandomJson random(seed);
@@ -263,10 +246,19 @@ TEST_CASE("both readers of the envelope agree on random objects") {
     text += random.white() + "}";
     CAPTURE(text);
     const PaddedBuffer buffer(text);
-    REQUIRE(json::validate(buffer, json::Limits{}).has_value());
-    const auto fast = read_on_demand(buffer);
-    REQUIRE(fast.has_value());
-    check_same(*fast, read_by_walking(buffer.view()));
+    REQUIRE(json::validate(buffer.view(), json::Limits{}).has_value());
+    const Fields fields = read_fields(buffer.view());
+    const auto object = boost::json::parse(text).as_object();
+    check_member(fields.id, object, "id");
+    check_member(fields.method, object, "method");
+    check_member(fields.params, object, "params");
+    check_member(fields.result, object, "result");
+    check_member(fields.error, object, "error");
+    const auto& params = object.at("params").as_object();
+    check_member(fields.name, params, "name");
+    check_member(fields.uri, params, "uri");
+    check_member(fields.meta, params, "_meta");
+    check_member(fields.cursor, params, "cursor");
   }
 }
 
