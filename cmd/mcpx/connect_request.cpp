@@ -26,7 +26,7 @@ bool is_event_stream(const http1::ResponseHead& head) {
 // What the front door of mcpxd says: {"error":{"code","message","remedy"}}.
 Error refusal_in(std::string_view body) {
   const PaddedBuffer text(body);
-  if (json::validate(text, json::Limits()).has_error()) return Error();
+  if (json::validate(text.view(), json::Limits()).has_error()) return Error();
   const auto error = json::find(text.view(), "error");
   if (!error) return Error();
   return Error(json::find_string(*error, "code").value_or(""),

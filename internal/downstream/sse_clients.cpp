@@ -120,7 +120,7 @@ boost::system::result<Messages, Refusal> read_messages(Core& core, PaddedBuffer 
   const json::Limits limits{core.config().limits.json_depth};
   std::vector<PaddedBuffer> texts;
   if (rpc::is_batch(body.view())) {
-    const auto valid = json::validate(body, limits);
+    const auto valid = json::validate(body.view(), limits);
     if (valid.has_error()) {
       return Refusal(400, rpc::kParseError, "Parse error: " + valid.error().message);
     }
