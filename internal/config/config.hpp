@@ -141,6 +141,7 @@ struct Limits {
   std::size_t requests_per_second = 0;  // of the same; 0: as many as they like
   std::size_t request_burst = 100;      // at once above that rate
   std::size_t sessions = 4096;          // legacy sessions held at once
+  std::size_t subscriptions = 1000;     // to resources, of one session or subscriptions/listen
   std::size_t calls_per_server = 1024;  // in flight at once
   // What is kept of event streams for clients that come back: of a session, and in all.
   std::size_t replay_events = 1024;

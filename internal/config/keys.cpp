@@ -69,7 +69,7 @@ constexpr std::array<Key<ListenDraft>, 8> kListen = {{
     {"timeouts", read_listen_timeouts, "timeouts: {head: 10s}"},
 }};
 
-constexpr std::array<Key<Limits>, 16> kLimits = {{
+constexpr std::array<Key<Limits>, 17> kLimits = {{
     {"body", size_key<&Limits::body_bytes, kKiB, kGiB>, "body: 16MiB"},
     {"bodies", size_key<&Limits::bodies_bytes, kKiB, 64 * kGiB>, "bodies: 256MiB"},
     {"message", size_key<&Limits::message_bytes, kKiB, kGiB>, "message: 64MiB"},
@@ -82,6 +82,7 @@ constexpr std::array<Key<Limits>, 16> kLimits = {{
      "requests_per_second: 100"},
     {"request_burst", integer_key<&Limits::request_burst, 1, 1'000'000>, "request_burst: 100"},
     {"sessions", integer_key<&Limits::sessions, 1, 1'000'000>, "sessions: 4096"},
+    {"subscriptions", integer_key<&Limits::subscriptions, 1, 1'000'000>, "subscriptions: 1000"},
     {"calls_per_server", integer_key<&Limits::calls_per_server, 1, 1'000'000>,
      "calls_per_server: 1024"},
     {"replay", size_key<&Limits::replay_bytes, 0, kGiB>, "replay: 4MiB"},

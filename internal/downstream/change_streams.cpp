@@ -9,21 +9,31 @@
 #include "mcp/error_codes.hpp"
 #include "mcp/method.hpp"
 #include "rpc/message.hpp"
+#include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
+#include "upstream/server.hpp"
 
 namespace mcpx::downstream {
 namespace {
 
 struct ChangeKind {
   ChangeSet bit;
-  std::string_view filter;  // the member of a listen filter
+  std::string_view filter;      // the member of a listen filter
+  std::string_view capability;  // that announces it
   mcp::Method notification;
 };
 constexpr std::array<ChangeKind, 3> kKinds = {
-    ChangeKind{kToolsChanged, "toolsListChanged", mcp::Method::notify_tools_list_changed},
-    ChangeKind{kPromptsChanged, "promptsListChanged", mcp::Method::notify_prompts_list_changed},
-    ChangeKind{kResourcesChanged, "resourcesListChanged",
+    ChangeKind{kToolsChanged, "toolsListChanged", "tools", mcp::Method::notify_tools_list_changed},
+    ChangeKind{kPromptsChanged, "promptsListChanged", "prompts",
+               mcp::Method::notify_prompts_list_changed},
+    ChangeKind{kResourcesChanged, "resourcesListChanged", "resources",
                mcp::Method::notify_resources_list_changed}};
+
+// Resources below those that are watched which wait for one slow reader; of further ones it is told
+// by what it watches.
+constexpr std::size_t kUpdatesWaiting = 1'024;
+// What a listen waits for servers before it is acknowledged.
+constexpr Milliseconds kAgreement{5'000};
 
 // {"io.modelcontextprotocol/subscriptionId":ID}
 std::string subscription_meta(std::string_view id, std::string_view server_info = {}) {
@@ -71,19 +81,50 @@ ChangeSet wanted_changes(json::Raw filter) {
   return wanted;
 }
 
-std::string honoured_filter(ChangeSet wanted) {
+ChangeSet announced_changes(json::Raw capabilities) {
+  ChangeSet announced = 0;
+  for (const ChangeKind& kind : kKinds) {
+    if (json::find(capabilities, kind.capability, "listChanged") == "true") {
+      announced = static_cast<ChangeSet>(announced | kind.bit);
+    }
+  }
+  return announced;
+}
+
+namespace {
+
+// What the acknowledgement says is honoured.
+std::string honoured_filter(const Listen& listen) {
   json::ObjectBuilder filter;
   for (const ChangeKind& kind : kKinds) {
-    if (wanted & kind.bit) filter.boolean(kind.filter, true);
+    if (listen.wanted & kind.bit) filter.boolean(kind.filter, true);
   }
+  std::string uris;
+  for (const Wish& wish : listen.wishes) {
+    if (!wish.honoured) continue;
+    uris += uris.empty() ? '[' : ',';
+    json::append_string(uris, wish.watched.shown);
+  }
+  if (!uris.empty()) filter.raw("resourceSubscriptions", uris + "]");
   return filter.take();
 }
+
+Task<void> watch_one(Wish& wish, TimePoint deadline) {
+  upstream::Watcher watcher = wish.watched.watcher;
+  std::string uri = wish.watched.uri;
+  const call::Outcome outcome =
+      co_await wish.watched.on->watch(std::move(watcher), std::move(uri), deadline);
+  wish.honoured = outcome.ok();
+}
+
+}  // namespace
 
 // Lives in the frame that serves the stream and is listed while it does.
 struct ChangeStreams::Stream {
   Stream(ChangeStreams& owner_in, http::Exchange& exchange, std::string endpoint_in,
          ChangeSet wanted_in)
       : owner(owner_in), endpoint(std::move(endpoint_in)), wanted(wanted_in) {
+    number = next_stream_number();
     ended = owner.shut_down_;
     graceful = owner.shut_down_;
     owner.streams_.push_back(this);
@@ -105,7 +146,9 @@ struct ChangeStreams::Stream {
   std::string endpoint;
   ChangeSet wanted;
   ChangeSet pending = 0;
-  std::string params;                // of each notification; empty for none
+  WatchedSet watched;                // of a listen
+  std::set<std::string> updated;     // URIs as the client is told of them
+  std::string meta;                  // of each notification; empty for none
   const Session* session = nullptr;  // of a GET stream
   std::uint64_t number = 0;
   bool ended = false;
@@ -122,6 +165,50 @@ void ChangeStreams::publish(const registry::Change& change) {
     stream->pending = static_cast<ChangeSet>(stream->pending | bit);
     stream->waiter.wake();
   }
+}
+
+void ChangeStreams::publish(const registry::Updates& updates, const Subscriptions& subscriptions) {
+  for (Stream* stream : streams_) {
+    const WatchedSet* const set =
+        stream->session ? subscriptions.of(*stream->session) : &stream->watched;
+    if (!set || set->empty()) continue;
+    for (const upstream::ResourceUpdate& update : updates.updates) {
+      const auto found = set->find(Watched::key_of(updates.server, update.owner, update.watched));
+      if (found == set->end()) continue;
+      const bool room = stream->updated.size() < kUpdatesWaiting;
+      stream->updated.insert(room ? found->second.shown_as(update) : found->second.shown);
+      stream->waiter.wake();
+    }
+  }
+}
+
+void ChangeStreams::renew(const registry::Registry& registry, runtime::TaskGroup& tasks) {
+  for (const Stream* stream : streams_) {
+    for (const auto& [key, watched] : stream->watched) {
+      auto now = server_named(registry, watched.server);
+      if (now == watched.on) continue;
+      tasks.spawn("renew listen", renew_one(stream, stream->number, watched, std::move(now)));
+    }
+  }
+}
+
+// The stream may have ended meanwhile; then nobody watches.
+Task<void> ChangeStreams::renew_one(const Stream* stream, std::uint64_t number, Watched before,
+                                    std::shared_ptr<upstream::Server> now) {
+  const bool watched = co_await watch_again(before, now);
+  const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const Stream* one) {
+    return one == stream && one->number == number;
+  });
+  const auto entry =
+      found == streams_.end() ? WatchedSet::iterator() : (*found)->watched.find(before.key());
+  if (found == streams_.end() || entry == (*found)->watched.end() ||
+      entry->second.on != before.on) {
+    if (watched) now->unwatch(before.watcher, before.uri);
+    co_return;
+  }
+  entry->second.on = watched ? now : nullptr;
+  (*found)->updated.insert(before.shown);
+  (*found)->waiter.wake();
 }
 
 void ChangeStreams::end_session(const Session& session) {
@@ -147,9 +234,24 @@ void ChangeStreams::shut_down() {
 Task<Result<void>> ChangeStreams::send_changes(http::Exchange& exchange, Stream& stream) {
   const ChangeSet changes = std::exchange(stream.pending, ChangeSet{0});
   Result<void> sent;
+  json::ObjectBuilder params;
+  const std::string tag = stream.meta.empty() ? "" : params.raw("_meta", stream.meta).take();
   for (const ChangeKind& kind : kKinds) {
     if (!(changes & kind.bit)) continue;
-    const std::string text = notification(kind.notification, stream.params);
+    const std::string text = notification(kind.notification, tag);
+    sent = co_await exchange.send_event(text);
+    if (!sent) break;
+  }
+  co_return sent;
+}
+
+Task<Result<void>> ChangeStreams::send_updates(http::Exchange& exchange, Stream& stream) {
+  const std::set<std::string> uris = std::exchange(stream.updated, {});
+  Result<void> sent;
+  for (const std::string& uri : uris) {
+    json::ObjectBuilder params;
+    params.raw("_meta", stream.meta).string("uri", uri);
+    const std::string text = notification(mcp::Method::notify_resources_updated, params.take());
     sent = co_await exchange.send_event(text);
     if (!sent) break;
   }
@@ -170,6 +272,8 @@ Task<void> ChangeStreams::run(http::Exchange& exchange, Stream& stream) {
       stream.end(true);
     } else if (stream.pending) {
       sent = co_await send_changes(exchange, stream);
+    } else if (!stream.updated.empty()) {
+      sent = co_await send_updates(exchange, stream);
     } else if (quiet) {
       quiet = false;
       sent = co_await exchange.send_keep_alive();
@@ -183,7 +287,6 @@ Task<void> ChangeStreams::run(http::Exchange& exchange, Stream& stream) {
 Task<void> ChangeStreams::serve_session(http::Exchange& exchange, SessionPtr session) {
   Stream stream(*this, exchange, session->endpoint, kEveryChange);
   stream.session = session.get();
-  stream.number = next_stream_number();
   session->live.stream.store(stream.number);
   const Result<void> begun = co_await exchange.begin_stream(kNoFields);
   if (!begun) co_return;
@@ -191,23 +294,49 @@ Task<void> ChangeStreams::serve_session(http::Exchange& exchange, SessionPtr ses
   if (stream.graceful) co_await exchange.end_stream();
 }
 
-Task<void> ChangeStreams::serve_listen(http::Exchange& exchange, std::string id,
-                                       std::string endpoint, ChangeSet wanted) {
-  Stream stream(*this, exchange, std::move(endpoint), wanted);
-  const std::string meta = subscription_meta(id);
-  json::ObjectBuilder params;
-  stream.params = params.raw("_meta", meta).take();
+// All at once: each server's answer is waited for, the slowest decides when it is acknowledged.
+Task<void> ChangeStreams::watch(std::vector<Wish>& wishes) {
+  const TimePoint deadline = Clock::now() + kAgreement;
+  runtime::TaskGroup asking(shard_);
+  for (Wish& wish : wishes)
+    asking.spawn("watch", watch_one(wish, deadline));
+  co_await asking.join();
+}
+
+Task<void> ChangeStreams::serve_listen(http::Exchange& exchange, Listen listen) {
+  Stream stream(*this, exchange, listen.endpoint, listen.wanted);
+  stream.meta = subscription_meta(listen.id);
+  // Listed before anybody agrees, so that no news is lost in between.
+  for (const Wish& wish : listen.wishes)
+    stream.watched.emplace(wish.watched.key(), wish.watched);
   const Result<void> begun = co_await exchange.begin_stream(kNoFields);
   if (!begun) co_return;
+  co_await watch(listen.wishes);
+  drop_refused(stream, listen.wishes);
+  co_await serve_watching(exchange, stream, listen);
+  for (const auto& [key, watched] : stream.watched)
+    unwatch(watched);
+}
+
+void ChangeStreams::drop_refused(Stream& stream, const std::vector<Wish>& wishes) {
+  for (const Wish& wish : wishes) {
+    if (wish.honoured) continue;
+    stream.watched.erase(wish.watched.key());
+    stream.updated.erase(wish.watched.shown);
+  }
+}
+
+Task<void> ChangeStreams::serve_watching(http::Exchange& exchange, Stream& stream,
+                                         const Listen& listen) {
   // The acknowledgement is the first message of a subscription (basic/patterns/subscriptions).
   json::ObjectBuilder acknowledged;
-  acknowledged.raw("_meta", meta).raw("notifications", honoured_filter(wanted));
+  acknowledged.raw("_meta", stream.meta).raw("notifications", honoured_filter(listen));
   const std::string first =
       notification(mcp::Method::notify_subscriptions_acknowledged, acknowledged.take());
   const Result<void> sent = co_await exchange.send_event(first);
   if (!sent) co_return;
   co_await run(exchange, stream);
-  if (stream.graceful) co_await end_listen(exchange, id, stream.why);
+  if (stream.graceful) co_await end_listen(exchange, listen.id, stream.why);
 }
 
 // notifications/cancelled must come while the request is in progress, so it goes before the result

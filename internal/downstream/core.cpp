@@ -34,7 +34,8 @@ Core::Core(registry::Registry& registry_in, std::vector<runtime::Shard*> shards_
       shards(std::move(shards_in)),
       server_info(own_info()),
       run(random_run()),
-      sessions(shards, registry.config().limits.sessions) {
+      sessions(shards, registry.config().limits.sessions),
+      subscriptions(shards) {
   for (runtime::Shard* shard : shards) {
     locals.resize(std::max(locals.size(), shard->index() + 1));
     locals[shard->index()] = std::make_unique<Local>(*shard, *this);

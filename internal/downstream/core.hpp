@@ -16,6 +16,7 @@
 #include "downstream/session.hpp"
 #include "downstream/slow_calls.hpp"
 #include "downstream/sse_clients.hpp"
+#include "downstream/subscriptions.hpp"
 #include "json/json.hpp"
 #include "registry/registry.hpp"
 #include "runtime/shard.hpp"
@@ -61,6 +62,7 @@ struct Core : std::enable_shared_from_this<Core> {
   const std::string server_info;  // raw Implementation object: mcpx itself
   const std::string run;          // in event ids: this run of the daemon
   SessionDirectory sessions;
+  Subscriptions subscriptions;
   std::vector<std::unique_ptr<Local>> locals;  // by shard index
   // The servers had their chance to come up before the first list of /mcp; any shard.
   std::atomic<bool> settled{false};

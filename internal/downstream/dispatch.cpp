@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "downstream/render.hpp"
+#include "downstream/subscribe.hpp"
 #include "downstream/targets.hpp"
 #include "mcp/error_codes.hpp"
 #include "mcp/spelling.hpp"
@@ -12,7 +13,6 @@
 #include "upstream/server.hpp"
 
 namespace mcpx::downstream {
-namespace {
 
 Answer method_not_found(const Request& request) {
   return Answer::error(rpc::kMethodNotFound,
@@ -26,6 +26,8 @@ Answer no_catalogue() {
   return Answer::error(rpc::kInternalError, "mcpx is still reading what its servers offer",
                        data.take());
 }
+
+namespace {
 
 // --- Lists
 
@@ -78,6 +80,8 @@ Task<Answer> list(Request& request, mcp::ListKind kind) {
 
 // --- Calls
 
+}  // namespace
+
 Answer spell_error(const call::Outcome& outcome, const Request& request,
                    const registry::Target& target) {
   std::string mapped;
@@ -102,6 +106,8 @@ Answer spell_error(const call::Outcome& outcome, const Request& request,
   return Answer::error_object(std::move(text), status);
 }
 
+namespace {
+
 Answer spell(call::Outcome outcome, const Request& request, const registry::Target& target) {
   if (!outcome.ok()) return spell_error(outcome, request, target);
   // On the aggregating endpoint a URI must lead back to its server.
@@ -124,6 +130,8 @@ Answer spell(call::Outcome outcome, const Request& request, const registry::Targ
   return Answer::result(std::move(text));
 }
 
+}  // namespace
+
 void describe_caller(call::Caller& caller, const Request& request) {
   caller.revision = request.revision;
   if (request.session) caller.session = request.session->id;
@@ -138,10 +146,11 @@ void describe_caller(call::Caller& caller, const Request& request) {
   caller.request_id = request.request_id;
 }
 
-// During warm-up a client may call what it remembers of a server that is still coming.
 bool may_still_come(const Request& request) {
   return request.endpoint.empty() && !request.core.settled.load(std::memory_order_relaxed);
 }
+
+namespace {
 
 Task<Answer> forward(Request& request) {
   std::string name(request.endpoint);
@@ -212,6 +221,10 @@ Task<Answer> dispatch(Request& request) {
       co_return Answer::result("{}");
     case mcp::Method::logging_set_level:
       co_return co_await set_log_level(request);
+    case mcp::Method::resources_subscribe:
+      co_return co_await subscribe(request);
+    case mcp::Method::resources_unsubscribe:
+      co_return co_await unsubscribe(request);
     default:
       co_return method_not_found(request);
   }

@@ -45,4 +45,16 @@ struct Request {
 
 Task<Answer> dispatch(Request& request);
 
+// --- What its parts share.
+
+Answer method_not_found(const Request& request);
+Answer no_catalogue();
+// What went wrong at a server, in the caller's vocabulary.
+Answer spell_error(const call::Outcome& outcome, const Request& request,
+                   const registry::Target& target);
+void describe_caller(call::Caller& caller, const Request& request);
+// True during warm-up, when a client may ask for what it remembers of a server that is still
+// coming.
+bool may_still_come(const Request& request);
+
 }  // namespace mcpx::downstream

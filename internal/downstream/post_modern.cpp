@@ -9,25 +9,6 @@
 namespace mcpx::downstream {
 namespace {
 
-Task<void> serve_listen(Post& post, const rpc::Message& message) {
-  const auto filter = json::find(message.params, "notifications");
-  if (!filter || !json::is_object(*filter)) {
-    const Refusal refusal(400, rpc::kInvalidParams,
-                          "Invalid params: 'notifications' must be an object");
-    co_return co_await refuse(post, message.id, refusal);
-  }
-  if (!post.accepted.events) {
-    const Refusal refusal(406, rpc::kInvalidRequest,
-                          "Not Acceptable: the client must accept text/event-stream");
-    co_return co_await refuse(post, message.id, refusal);
-  }
-  std::string id(message.id);
-  std::string endpoint(post.endpoint);
-  const ChangeSet wanted = wanted_changes(*filter);
-  ChangeStreams& streams = post.core.local(post.exchange.shard()).streams;
-  co_await streams.serve_listen(post.exchange, std::move(id), std::move(endpoint), wanted);
-}
-
 // Arguments that the tool's schema asks to see mirrored must be, and say the same.
 std::optional<Refusal> check_params(Post& post, const rpc::Message& message) {
   const EndpointPtr endpoint = endpoint_now(post.core, post.endpoint);

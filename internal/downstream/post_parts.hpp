@@ -45,6 +45,7 @@ Task<void> serve_request(Post& post, Request& request);
 
 // Modern: everything about the caller is in the request itself.
 Task<void> serve_modern(Post& post, const rpc::Message& message);
+Task<void> serve_listen(Post& post, const rpc::Message& message);
 
 // What `initialize` establishes: a session as its message describes it, then with an id.
 std::shared_ptr<Session> described_session(const rpc::Message& message, std::string_view endpoint,

@@ -12,6 +12,7 @@
 #include "downstream/post.hpp"
 #include "downstream/session_routes.hpp"
 #include "downstream/sse_clients.hpp"
+#include "downstream/subscribe.hpp"
 #include "rpc/message.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/server.hpp"
@@ -56,6 +57,17 @@ Task<bool> listen_to(Core& core, runtime::Shard& shard) {
   std::weak_ptr<Core> weak = core.weak_from_this();
   core.registry.on_change([weak, &shard](const registry::Change& change) {
     if (const auto alive = weak.lock()) alive->local(shard).streams.publish(change);
+  });
+  core.registry.on_replaced([weak, &shard] {
+    const auto alive = weak.lock();
+    if (!alive) return;
+    Local& local = alive->local(shard);
+    local.streams.renew(alive->registry, local.tasks);
+    if (&shard == alive->shards.front()) alive->subscriptions.renew(alive->registry, local.tasks);
+  });
+  core.registry.on_updates([weak, &shard](const registry::Updates& updates) {
+    const auto alive = weak.lock();
+    if (alive) alive->local(shard).streams.publish(updates, alive->subscriptions);
   });
   co_return true;
 }
@@ -102,6 +114,7 @@ Service::Service(registry::Registry& registry, std::vector<runtime::Shard*> shar
     }
     core->local(shard).replays.end_session(session);
     core->local(shard).sse.end_session(session);
+    end_subscriptions(*core, session);
     if (&shard == core->shards.front()) end_at_servers(*core, session);
   });
 }

@@ -21,9 +21,19 @@ constexpr std::size_t kCollisionsReported = 50;
 
 // What the aggregating endpoint offers whatever its servers do at the moment: they come and go, and
 // a legacy client asks once.
-constexpr std::string_view kAggregateCapabilities =
-    R"({"completions":{},"logging":{},"prompts":{"listChanged":true},)"
-    R"("resources":{"listChanged":true},"tools":{"listChanged":true}})";
+std::string aggregate_capabilities(bool subscribe) {
+  const std::string_view resources =
+      subscribe ? R"({"subscribe":true,"listChanged":true})" : R"({"listChanged":true})";
+  return fmt::format(R"({{"completions":{{}},"logging":{{}},"prompts":{{"listChanged":true}},)"
+                     R"("resources":{},"tools":{{"listChanged":true}}}})",
+                     resources);
+}
+
+// A server that was never heard of may offer it.
+bool may_subscribe(const ServerView& view) {
+  if (!view.catalogue) return view.config->enabled;
+  return json::find(view.catalogue->facts.capabilities, "resources", "subscribe") == "true";
+}
 
 bool shown(const config::Server& config, mcp::ListKind kind, const std::string& id) {
   return kind != mcp::ListKind::tools || config.tool_allowed(id);
@@ -40,7 +50,7 @@ std::string passed_capabilities(json::Raw own) {
     const auto value = json::find(own, key);
     if (!value || !json::is_object(*value)) continue;
     json::Splice member(*value);
-    member.remove("subscribe").set("listChanged", "true");
+    member.set("listChanged", "true");
     out.raw(key, member.text());
   }
   return out.take();
@@ -55,7 +65,9 @@ class Builder {
 
   std::shared_ptr<Endpoint> aggregate(const std::vector<ServerView>& servers) {
     auto endpoint = std::make_shared<Endpoint>();
-    endpoint->capabilities_legacy = endpoint->capabilities_modern = kAggregateCapabilities;
+    const bool subscribe = std::any_of(servers.begin(), servers.end(), may_subscribe);
+    endpoint->capabilities_legacy = aggregate_capabilities(subscribe);
+    endpoint->capabilities_modern = endpoint->capabilities_legacy;
     endpoint->bare_ = bare_server(servers);
     for (const ServerView& view : servers) {
       endpoint->servers_.emplace(view.config->name, view.server.get());
@@ -81,7 +93,7 @@ class Builder {
     hold(*endpoint, view);
     endpoint->config = view.config;
     endpoint->ready = view.catalogue != nullptr;
-    endpoint->capabilities_legacy = kAggregateCapabilities;
+    endpoint->capabilities_legacy = aggregate_capabilities(true);
     if (view.catalogue) {
       endpoint->capabilities_legacy = passed_capabilities(view.catalogue->facts.capabilities);
       if (auto text = json::decode_string(view.catalogue->facts.instructions)) {

@@ -50,6 +50,8 @@ struct Registry::Impl : std::enable_shared_from_this<Registry::Impl> {
   void publish(std::shared_ptr<const Snapshot> snapshot, const std::vector<Change>& changes);
   std::vector<Change> changes_since(const Snapshot& before, const Snapshot& after);
   bool ready(const std::string& endpoint) const;
+  static void tell(const std::weak_ptr<Impl>& impl, const std::vector<runtime::Shard*>& shards,
+                   const std::shared_ptr<const Updates>& updates);
   void settle_waiting();
 
   // --- replace.cpp
@@ -70,7 +72,9 @@ struct Registry::Impl : std::enable_shared_from_this<Registry::Impl> {
   std::set<std::string> compared;  // pass-through endpoints to announce if their lists differ
   std::shared_ptr<const Snapshot> newest;
   std::vector<std::shared_ptr<const Snapshot>> views;  // by shard, each used only there
-  std::vector<std::vector<std::function<void(const Change&)>>> callbacks;  // likewise
+  std::vector<std::vector<std::function<void(const Change&)>>> callbacks;          // likewise
+  std::vector<std::vector<std::function<void(const Updates&)>>> update_callbacks;  // likewise
+  std::vector<std::vector<std::function<void()>>> replaced_callbacks;              // likewise
   std::vector<std::shared_ptr<Waiting>> waiting;
   std::shared_ptr<runtime::OneShot<bool>> arrival;  // while replace() waits for `incoming`
   bool hurried = false;

@@ -28,6 +28,8 @@ Registry::Impl::Impl(runtime::Shard& home_in, std::vector<runtime::Shard*> shard
       shards(std::move(shards_in)),
       options(std::move(options_in)),
       callbacks(shards.size()),
+      update_callbacks(shards.size()),
+      replaced_callbacks(shards.size()),
       rebuild_alarm(home_in, [this] { rebuild(); }),
       stragglers_alarm(home_in, [this] { settle_waiting(); }) {
   // Whoever asks before the first snapshot finds no endpoints, and the configuration.
@@ -69,6 +71,14 @@ void Registry::on_change(std::function<void(const Change&)> changed) {
   impl_->callbacks[runtime::Shard::current().index()].push_back(std::move(changed));
 }
 
+void Registry::on_updates(std::function<void(const Updates&)> told) {
+  impl_->update_callbacks[runtime::Shard::current().index()].push_back(std::move(told));
+}
+
+void Registry::on_replaced(std::function<void()> replaced) {
+  impl_->replaced_callbacks[runtime::Shard::current().index()].push_back(std::move(replaced));
+}
+
 // --- Servers
 
 Registry::Impl::Entry Registry::Impl::entry_of(std::shared_ptr<upstream::Server> server) {
@@ -83,19 +93,38 @@ Registry::Impl::Entry Registry::Impl::entry_of(std::shared_ptr<upstream::Server>
 // The server may outlive the registry's interest in it, and the registry.
 void Registry::Impl::follow(const Entry& entry) {
   const std::weak_ptr<Impl> weak = weak_from_this();
-  entry.view.server->home().post([weak, &at = home, server = entry.view.server, id = entry.id] {
-    upstream::Server* raw = server.get();
-    server->on_catalogue([weak, &at, raw, id](mcp::ListKind kind, bool) {
-      at.post([weak, id, kind, catalogue = raw->catalogue()] {
-        if (const auto impl = weak.lock()) impl->catalogue_changed(id, catalogue, kind);
+  entry.view.server->home().post(
+      [weak, &at = home, shards = shards, server = entry.view.server, id = entry.id] {
+        upstream::Server* raw = server.get();
+        server->on_catalogue([weak, &at, raw, id](mcp::ListKind kind, bool) {
+          at.post([weak, id, kind, catalogue = raw->catalogue()] {
+            if (const auto impl = weak.lock()) impl->catalogue_changed(id, catalogue, kind);
+          });
+        });
+        server->on_updated(
+            [weak, shards, name = raw->name()](std::vector<upstream::ResourceUpdate> news) {
+              tell(weak, shards, std::make_shared<const Updates>(name, std::move(news)));
+            });
+        server->on_state([weak, &at, id](State state) {
+          at.post([weak, id, state] {
+            if (const auto impl = weak.lock()) impl->state_changed(id, state);
+          });
+        });
       });
+}
+
+// From the server's shard to all.
+void Registry::Impl::tell(const std::weak_ptr<Impl>& impl,
+                          const std::vector<runtime::Shard*>& shards,
+                          const std::shared_ptr<const Updates>& updates) {
+  for (runtime::Shard* shard : shards) {
+    shard->post([impl, index = shard->index(), updates] {
+      const auto there = impl.lock();
+      if (!there) return;
+      for (const auto& callback : there->update_callbacks[index])
+        callback(*updates);
     });
-    server->on_state([weak, &at, id](State state) {
-      at.post([weak, id, state] {
-        if (const auto impl = weak.lock()) impl->state_changed(id, state);
-      });
-    });
-  });
+  }
 }
 
 Registry::Impl::Entry* Registry::Impl::find(std::uint64_t id) {
@@ -194,7 +223,11 @@ void Registry::Impl::publish(std::shared_ptr<const Snapshot> snapshot,
                              const std::vector<Change>& changes) {
   for (runtime::Shard* shard : shards) {
     auto swap = [this, index = shard->index(), snapshot, changes] {
+      const bool replaced = views[index]->servers != snapshot->servers;
       views[index] = snapshot;
+      for (const auto& callback : replaced_callbacks[index]) {
+        if (replaced) callback();
+      }
       for (const Change& change : changes) {
         for (const auto& callback : callbacks[index])
           callback(change);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/config.hpp"
@@ -20,6 +21,14 @@ namespace mcpx::registry {
 struct Change {
   std::string endpoint;
   mcp::ListKind kind;
+};
+
+// News of watched resources of one server.
+struct Updates {
+  Updates(std::string server_in, std::vector<upstream::ResourceUpdate> updates_in)
+      : server(std::move(server_in)), updates(std::move(updates_in)) {}
+  std::string server;
+  std::vector<upstream::ResourceUpdate> updates;
 };
 
 class Registry {
@@ -56,6 +65,14 @@ class Registry {
   // (/mcp: only when the visible list changed; /mcp/{server}: whenever the server said so).
   // Any shard, at start-up.
   void on_change(std::function<void(const Change&)> changed);
+
+  // `told` runs on the calling shard with what servers say of watched resources. Any shard, at
+  // start-up.
+  void on_updates(std::function<void(const Updates&)> told);
+
+  // `replaced` runs on the calling shard after each snapshot with other servers than the one
+  // before. Any shard, at start-up.
+  void on_replaced(std::function<void()> replaced);
 
   // Another configuration and its servers take the place of those there are, in one snapshot. Those
   // that are new are started and have until `patience` to come up before anything is shown; one

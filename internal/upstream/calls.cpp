@@ -39,17 +39,15 @@ std::string original_tool(const call::Call& call) {
   return name.value_or("");
 }
 
-// Whose instance a caller gets where every session has its own. A modern caller has no session; all
-// of one principal that can be asked the same share an instance.
-std::string owner_of(const call::Caller& caller, mcp::Askable askable) {
-  if (!caller.session.empty()) return session_owner(caller.session);
-  return fmt::format("principal {}/{}", askable, caller.principal);
-}
-
 }  // namespace
 
 std::string session_owner(std::string_view session) {
   return fmt::format("session {}", session);
+}
+
+std::string owner_of(const call::Caller& caller, mcp::Askable askable) {
+  if (!caller.session.empty()) return session_owner(caller.session);
+  return fmt::format("principal {}/{}", askable, caller.principal);
 }
 
 // --- On the caller's shard

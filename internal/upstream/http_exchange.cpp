@@ -268,7 +268,7 @@ void HttpLink::take_message(rpc::Message message, Post& post) {
 
 // Some servers end a subscription with this notification instead of a result.
 void HttpLink::hear_subscribed(const rpc::Message& message, Post& post) {
-  if (listener_.take(message, Listener::Channel::own)) return;
+  if (listener_.take(message, post.number)) return;
   if (Listener::cancelled_by(message) == post.number) {
     post.settle(Error("upstream.disconnected", "the server ended the subscription"));
   }
@@ -286,7 +286,7 @@ void HttpLink::relay(const rpc::Message& message, Post& post) {
   } else if (message.method == "notifications/cancelled") {
     withdraw_question(message);
   } else {
-    lists_changed(message.method);
+    take_change(message);
   }
 }
 

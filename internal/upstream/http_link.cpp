@@ -53,8 +53,12 @@ HttpLink::HttpLink(LinkContext context, http::Url url, const http::Client::Optio
       version_(mcp::text(mcp::kLatestModern)),
       locals_(context_.environment.shards.size()),
       heard_retry_(kRetry),
-      listener_(context_.home, context_.events,
-                [this](std::string params) { return hold_listen(std::move(params)); }),
+      listener_(
+          context_.home, context_.events,
+          [this](std::string params, std::optional<rpc::Number>& id) {
+            return hold_listen(std::move(params), id);
+          },
+          [this](rpc::Number id) { close_listen(id); }),
       pause_(context_.home),
       tasks_(context_.home) {}
 
@@ -151,16 +155,25 @@ Task<Reply> HttpLink::request(std::string_view method, std::string params, TimeP
   co_return reply;
 }
 
-// The subscription of the Listener; its stream ends with the link.
-Task<Reply> HttpLink::hold_listen(std::string params) {
+// A subscription of the Listener; its stream ends with the link, if it is not closed before.
+Task<Reply> HttpLink::hold_listen(std::string params, std::optional<rpc::Number>& id) {
   if (lost_) co_return Error("upstream.stopped", "its session is over");
+  runtime::CancelSource closed;
   Post post;
   post.method = "subscriptions/listen";
   number(post);
   post.listens = true;
+  post.cancel = &closed;
   rpc::append_request(post.body, post.id, post.method, params);
-  listener_.opened(post.number);
+  id = post.number;
   co_return co_await exchange(post);
+}
+
+// Closing the stream is how a client ends it (2026-07-28 basic/patterns/subscriptions).
+void HttpLink::close_listen(rpc::Number id) {
+  for (Post* post = local().first; post; post = post->next) {
+    if (post->number == id && post->listens) return post->cancel->cancel("no longer needed");
+  }
 }
 
 Task<Result<void>> HttpLink::notify(std::string_view method) {

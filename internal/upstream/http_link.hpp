@@ -102,7 +102,7 @@ class HttpLink final : public Link {
   Task<void> listen();
   Task<bool> hear(http::Response& response);
   void take_unasked(rpc::Message message);
-  void lists_changed(std::string_view method);
+  void take_change(const rpc::Message& message);
   void all_lists_changed();
   void deliver(rpc::Number to, rpc::Message message);
   void deliver_log(rpc::Message message);
@@ -131,7 +131,9 @@ class HttpLink final : public Link {
   // --- http_link.cpp
   Task<Reply> forward_here(const Forward& forward);
   Task<void> tell_level(std::string_view level);
-  Task<Reply> hold_listen(std::string params);
+  Task<Reply> hold_listen(std::string params, std::optional<rpc::Number>& id);
+  void close_listen(rpc::Number id);
+  Listener* listener() override { return &listener_; }
   void add_fields(std::vector<http1::Field>& fields, const Post& post) const;
   void add_session(std::vector<http1::Field>& fields) const;
   void number(Post& post);

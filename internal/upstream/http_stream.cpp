@@ -192,7 +192,7 @@ void HttpLink::take_unasked(rpc::Message message) {
     case rpc::Kind::notification: {
       if (message.method == "notifications/message") return deliver_log(std::move(message));
       if (message.method == "notifications/cancelled") return withdraw_question(message);
-      if (message.method != "notifications/progress") return lists_changed(message.method);
+      if (message.method != "notifications/progress") return take_change(message);
       const auto token = json::find(message.params, "progressToken");
       const auto number = token ? rpc::id_number(*token) : std::nullopt;
       if (number) deliver(*number, std::move(message));
@@ -206,9 +206,12 @@ void HttpLink::take_unasked(rpc::Message message) {
   }
 }
 
-void HttpLink::lists_changed(std::string_view method) {
-  const auto kind = announced_list(method);
-  if (kind) on_home([this, changed = *kind] { context_.events.list_changed(changed); });
+void HttpLink::take_change(const rpc::Message& message) {
+  if (const auto kind = announced_list(message.method)) {
+    on_home([this, changed = *kind] { context_.events.list_changed(changed); });
+  } else if (message.method == kResourceUpdated) {
+    on_home([this, params = std::string(message.params)] { tell_update(context_.events, params); });
+  }
 }
 
 void HttpLink::all_lists_changed() {
@@ -216,6 +219,7 @@ void HttpLink::all_lists_changed() {
        {mcp::ListKind::tools, mcp::ListKind::prompts, mcp::ListKind::resources}) {
     context_.events.list_changed(kind);
   }
+  if (context_.events.missed) context_.events.missed();
 }
 
 void HttpLink::session_lost(const Error& why) {

@@ -54,7 +54,8 @@ Lifecycle::Lifecycle(runtime::Shard& home_in, const config::Server& config_in,
       memory_(config, environment_in.store),
       breaker_(config.breaker_failures, config.breaker_cooldown),
       opener_(home_in, config, environment),
-      members_(home_in, config, opener_, events()),
+      members_(home_in, config, opener_, events(), member_hooks()),
+      watches_(home_in, config, std::string(), watch_hooks()),
       alarm_(home_in, [this] { event_.wake(); }),
       tasks_(home_in) {
   if (!config.enabled) state_ = State::disabled;
@@ -78,6 +79,7 @@ Task<void> Lifecycle::run() {
       continue;
     }
     co_await attempt();
+    if (link_) co_await watches_.renew(link_, Clock::now() + config.list_timeout);
     if (link_) co_await serve();
     if (!stopping_ && error_) co_await rest();
   }
@@ -108,6 +110,8 @@ Task<void> Lifecycle::attempt() {
   LinkEvents mine = events();
   mine.lost = [this](const Error& error) { lost(error); };
   mine.covered = [this] { freshen(); };
+  mine.updated = [this](const std::string& uri) { watches_.updated(uri); };
+  mine.missed = [this] { watches_.missed(); };
   const Opener::Purpose purpose(declared_for(config, 0));  // nobody's
   LinkResult opened = co_await opener_.open(std::move(mine), purpose);
   if (!opened) {
@@ -306,7 +310,7 @@ void Lifecycle::note(TimePoint when) {
 }
 
 bool Lifecycle::idle_too_long() const {
-  return config.idle_stop && !config.is_http() && in_flight == 0 &&
+  return config.idle_stop && !config.is_http() && in_flight == 0 && watches_.empty() &&
          Clock::now() >= last_used_ + *config.idle_stop;
 }
 
@@ -397,8 +401,10 @@ Task<void> Lifecycle::stop(TimePoint deadline) {
   for (const auto& link : leaving_)
     link->hurry();
   members_.hurry();
+  hurry_watching();
   co_await tasks_.join();
   co_await members_.stop();
+  co_await stop_watching();
   set_state(config.enabled ? State::stopped : State::disabled);
 }
 

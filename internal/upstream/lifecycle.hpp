@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -24,6 +25,7 @@
 #include "upstream/opener.hpp"
 #include "upstream/renewal.hpp"
 #include "upstream/server.hpp"
+#include "upstream/watches.hpp"
 
 namespace mcpx::upstream {
 
@@ -46,6 +48,9 @@ struct Answered {
 
 // The owner of a legacy session's instance.
 std::string session_owner(std::string_view session);
+// Whose instance a caller gets where every session has its own. A modern caller has no session; all
+// of one principal that can be asked the same share an instance.
+std::string owner_of(const call::Caller& caller, mcp::Askable askable);
 
 class Lifecycle {
  public:
@@ -60,10 +65,14 @@ class Lifecycle {
   Task<void> stop(TimePoint deadline);
   void cancel(std::uint64_t ticket, const std::string& reason);
   void end_session(const std::string& owner) { members_.end_owner(owner); }
+  Task<call::Outcome> watch(Watcher watcher, std::string uri, TimePoint deadline);
+  void unwatch(const std::string& owner, const std::string& uri);
+  void note_missed(const std::string& owner, const std::string& uri);
 
   // --- the caller's shard
   Task<Answered> forward(const call::Call& call);
   bool stale(mcp::ListKind kind, TimePoint now) const { return renewal_.stale(kind, now); }
+  Watcher watcher_of(const call::Caller& caller) const;
 
   runtime::Shard& home;
   const config::Server config;  // its own: configurations come and go
@@ -71,6 +80,7 @@ class Lifecycle {
   std::shared_ptr<const Catalogue> catalogue;
   std::function<void(mcp::ListKind, bool)> on_catalogue;
   std::function<void()> on_state;
+  std::function<void(std::vector<ResourceUpdate>)> on_updated;
   std::atomic<std::size_t> in_flight{0};
 
  private:
@@ -115,6 +125,20 @@ class Lifecycle {
   bool fields_refused(const call::Call& call, const Answered& answered) const;
   Task<bool> learn_fields(std::shared_ptr<const Catalogue> used, TimePoint deadline);
   Task<bool> relist_tools(std::shared_ptr<const Catalogue> used, TimePoint deadline);
+
+  // --- watching.cpp
+  struct Owned;
+  using OwnedPtr = std::shared_ptr<Owned>;
+  Watches::Hooks watch_hooks();
+  Watches::Hooks owned_hooks(const std::string& owner);
+  Members::Hooks member_hooks();
+  OwnedPtr owned_by(const Watcher& watcher);
+  Task<LinkResult> acquire_owned(OwnedPtr owned, TimePoint deadline);
+  void owner_lost(const std::string& owner);
+  Task<void> renew_owned(OwnedPtr owned);
+  Task<void> forget_owned(OwnedPtr owned);
+  void hurry_watching();
+  Task<void> stop_watching();
 
   Terms terms_of(const call::Call& call) const;
   Task<Answered> forward_once(const call::Call& call, const Terms& terms);
@@ -167,6 +191,8 @@ class Lifecycle {
   Breaker breaker_;
   Opener opener_;
   Members members_;
+  Watches watches_;                        // on the first instance
+  std::map<std::string, OwnedPtr> owned_;  // by owner: on the instance of a session
   runtime::Waiter event_;
   runtime::Watchdog alarm_;
   runtime::TaskGroup tasks_;

@@ -28,6 +28,8 @@
 
 namespace mcpx::upstream {
 
+class Listener;
+
 // Whether a request that mcpx gives up on is announced to the server as cancelled. `initialize`
 // never is (requirement cancellation-client-must-not-cancel-initialize), nor is a probe that the
 // server may not even know.
@@ -45,6 +47,9 @@ struct LinkEvents {
   std::function<void()> asked;
   std::function<void(const std::string&)> remark;  // worth a line in the server's status
   std::function<void()> covered;  // Link::covers() says something else now; may be empty
+  // A resource, or one below it, that watch() was called for; may be empty, as may the next.
+  std::function<void(const std::string& uri)> updated;
+  std::function<void()> missed;  // what was said of watched resources for a while is lost
 };
 
 // One call handed to a link.
@@ -98,6 +103,11 @@ class Link {
   virtual bool alive() const = 0;
   // True while the server has agreed to announce changes of that list. Home shard.
   virtual bool covers(mcp::ListKind) const { return false; }
+  // Has the server tell of updates of that resource until unwatch() (LinkEvents::updated), as its
+  // era has it: resources/subscribe, or subscriptions/listen. Answers with the server's own error,
+  // or upstream.not_subscribed, when it does not. Home shard; one at a time for each URI.
+  Task<Reply> watch(std::string uri, TimePoint deadline);
+  Task<void> unwatch(std::string uri);
   virtual std::size_t children() const = 0;
   virtual std::vector<std::string> stderr_tail() const = 0;
   // Makes what is in flight end now and takes nothing more; stop() follows.
@@ -107,6 +117,7 @@ class Link {
 
  protected:
   Link() = default;
+  virtual Listener* listener() { return nullptr; }  // of a modern server
 
  private:
   mcp::Askable declared_ = 0;
@@ -129,6 +140,10 @@ Result<std::shared_ptr<Link>> open_http_link(LinkContext context);
 
 // The list whose change a notification announces; nullopt for any other.
 std::optional<mcp::ListKind> announced_list(std::string_view method);
+
+// Passes on the parameters of notifications/resources/updated.
+void tell_update(const LinkEvents& events, json::Raw params);
+inline constexpr std::string_view kResourceUpdated = "notifications/resources/updated";
 
 // The same error without the secrets of the configuration.
 Error redacted_error(const Environment& environment, Error error);

@@ -15,11 +15,12 @@ constexpr Milliseconds kIdle{300'000};
 }  // namespace
 
 Members::Members(runtime::Shard& home, const config::Server& config, Opener& opener,
-                 LinkEvents events)
+                 LinkEvents events, Hooks hooks)
     : home_(home),
       config_(config),
       opener_(opener),
       events_(std::move(events)),
+      hooks_(std::move(hooks)),
       idle_alarm_(home, [this] { prune(); }),
       tasks_(home) {}
 
@@ -70,6 +71,7 @@ void Members::end_dead() {
     if (member->ending || !member->link || member->link->alive()) continue;
     member->ending = true;
     tasks_.spawn("end instance", end(member));
+    if (!member->owner.empty()) hooks_.lost(member->owner);
   }
 }
 
@@ -103,6 +105,12 @@ Task<void> Members::open(MemberPtr member) {
   LinkEvents events = events_;
   std::weak_ptr<Member> weak = member;
   events.lost = [this, weak](const Error&) { lost(weak); };
+  if (!member->owner.empty()) {
+    events.updated = [this, owner = member->owner](const std::string& uri) {
+      hooks_.updated(owner, uri);
+    };
+    events.missed = [this, owner = member->owner] { hooks_.missed(owner); };
+  }
   const Opener::Purpose purpose(member->askable, !member->owner.empty());
   LinkResult opened = co_await opener_.open(std::move(events), purpose);
   if (opened) {
@@ -136,6 +144,7 @@ void Members::lost(const std::weak_ptr<Member>& weak) {
   if (!member || member->ending || stopping_) return;
   member->ending = true;
   tasks_.spawn("end instance", end(member));
+  if (!member->owner.empty()) hooks_.lost(member->owner);
 }
 
 void Members::give_back(Member& member) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,6 +39,12 @@ class Members {
   using MemberPtr = std::shared_ptr<Member>;
 
  public:
+  // News of the instance of a session, by its owner.
+  struct Hooks {
+    std::function<void(const std::string& owner, const std::string& uri)> updated;
+    std::function<void(const std::string&owner)> missed, lost;
+  };
+
   // A member in use; given back when destroyed.
   class Loan {
    public:
@@ -60,7 +67,8 @@ class Members {
   };
 
   // `events` are those of a link, without `lost`, which Members handles itself.
-  Members(runtime::Shard& home, const config::Server& config, Opener& opener, LinkEvents events);
+  Members(runtime::Shard& home, const config::Server& config, Opener& opener, LinkEvents events,
+          Hooks hooks);
 
   struct Wanted {
     Wanted(std::string owner_in, mcp::Askable askable_in, bool alone_in)
@@ -97,6 +105,7 @@ class Members {
   const config::Server& config_;
   Opener& opener_;
   LinkEvents events_;
+  Hooks hooks_;
   std::vector<MemberPtr> members_;
   std::vector<std::shared_ptr<runtime::OneShot<Result<void>>>> waiting_;
   runtime::Watchdog idle_alarm_;

@@ -167,6 +167,30 @@ Task<Status> Server::status() {
   co_return status;
 }
 
+Watcher Server::watcher_of(const call::Caller& caller) const {
+  return impl_->watcher_of(caller);
+}
+
+Task<call::Outcome> Server::watch(Watcher watcher, std::string uri, TimePoint deadline) {
+  Impl& impl = *impl_;
+  const std::function<Task<call::Outcome>()> at_home = [&impl, &watcher, &uri, deadline] {
+    return impl.watch(watcher, uri, deadline);
+  };
+  co_return co_await runtime::run_on<call::Outcome>(impl.home, at_home);
+}
+
+void Server::unwatch(const Watcher& watcher, const std::string& uri) {
+  impl_->home.post([impl = impl_, owner = watcher.owner, uri] { impl->unwatch(owner, uri); });
+}
+
+void Server::note_missed(const Watcher& watcher, const std::string& uri) {
+  impl_->home.post([impl = impl_, owner = watcher.owner, uri] { impl->note_missed(owner, uri); });
+}
+
+void Server::on_updated(std::function<void(std::vector<ResourceUpdate>)> callback) {
+  impl_->on_updated = std::move(callback);
+}
+
 Task<void> Server::stop(TimePoint deadline) {
   return impl_->stop(deadline);
 }

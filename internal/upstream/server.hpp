@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/redact.hpp"
@@ -60,6 +61,24 @@ struct Status {
 };
 
 class StartGate;
+
+// News of a resource: one that is watched was updated, or (`uri`) another below it.
+struct ResourceUpdate {
+  ResourceUpdate(std::string owner_in, std::string watched_in, std::string uri_in)
+      : owner(std::move(owner_in)), watched(std::move(watched_in)), uri(std::move(uri_in)) {}
+  std::string owner;  // whose watch it is, see Watcher
+  std::string watched, uri;
+};
+
+// Whose watches a caller's are: with `scope: session` those of its own instance, through which as
+// much may be asked as by its calls; without an owner everybody shares them.
+struct Watcher {
+  Watcher() = default;
+  Watcher(std::string owner_in, mcp::Askable askable_in)
+      : owner(std::move(owner_in)), askable(askable_in) {}
+  std::string owner;
+  mcp::Askable askable = 0;
+};
 
 struct Environment {        // what every server is given; outlives it
   std::string supervisor;   // path of mcpx-supervise
@@ -110,6 +129,18 @@ class Server {
   // Called on the home shard whenever catalogue() changed (not when a re-list gave the same bytes),
   // and with `false` when the upstream announced a change that turned out to be none.
   void on_catalogue(std::function<void(mcp::ListKind kind, bool changed)> callback);
+
+  Watcher watcher_of(const call::Caller& caller) const;  // any shard
+  // Has the server tell of updates of that resource, on whichever link it has, until as many
+  // unwatch(): an error, the server's own if it has one, when it does not; then nothing is held. By
+  // the deadline, or after call_timeout (kNever). Any shard.
+  Task<call::Outcome> watch(Watcher watcher, std::string uri, TimePoint deadline = kNever);
+  void unwatch(const Watcher& watcher, const std::string& uri);  // any shard
+  // Tells those who watch it that something may have been missed. Any shard.
+  void note_missed(const Watcher& watcher, const std::string& uri);
+  // Called on the home shard with what the server said of watched resources, and for all of them
+  // when something may have been missed.
+  void on_updated(std::function<void(std::vector<ResourceUpdate>)> callback);
 
   // Called on the home shard when the state, or the last error, changed.
   void on_state(std::function<void(State)> callback);

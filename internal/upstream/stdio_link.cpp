@@ -68,8 +68,12 @@ StdioLink::StdioLink(LinkContext context, std::unique_ptr<process::Child> child)
                [this](std::string line, std::string_view) { send_answer(std::move(line)); },
                [this](Task<void> task) { return tasks_.spawn("question", std::move(task)); },
                [this](rpc::Number call, bool waits) { hold(call, waits); }}),
-      listener_(context_.home, context_.events,
-                [this](std::string params) { return hold_listen(std::move(params)); }),
+      listener_(
+          context_.home, context_.events,
+          [this](std::string params, std::optional<rpc::Number>& id) {
+            return hold_listen(std::move(params), id);
+          },
+          [this](rpc::Number id) { close_listen(id); }),
       tasks_(context_.home) {}
 
 void StdioLink::begin() {
@@ -298,11 +302,12 @@ void StdioLink::take_notification(const rpc::Message& message) {
   if (message.method == "notifications/cancelled") withdraw_question(message);
   if (facts_.era() == mcp::Era::modern) return take_subscribed(message);
   if (const auto kind = announced_list(message.method)) context_.events.list_changed(*kind);
+  if (message.method == kResourceUpdated) tell_update(context_.events, message.params);
 }
 
 // Changes come under the id of the subscription that asked for them.
 void StdioLink::take_subscribed(const rpc::Message& message) {
-  if (listener_.take(message, Listener::Channel::shared)) return;
+  if (listener_.take(message)) return;
   const auto cancelled = Listener::cancelled_by(message);
   if (cancelled && listener_.is_open(*cancelled)) {
     pending_.answer(*cancelled,
@@ -376,13 +381,16 @@ void StdioLink::established(const mcp::ServerFacts& facts) {
   }
 }
 
-// The subscription of the Listener; pending until the server ends it or the link is lost.
-Task<Reply> StdioLink::hold_listen(std::string params) {
+// A subscription of the Listener; pending until it is closed or the link is lost.
+Task<Reply> StdioLink::hold_listen(std::string params, std::optional<rpc::Number>& id) {
   if (lost_) co_return *lost_;
-  const rpc::Number id = pending_.add(kNever, nullptr);
-  quiet_.insert(id);
-  listener_.opened(id);
-  co_return co_await send(id, "subscriptions/listen", std::move(params));
+  id = pending_.add(kNever, nullptr);
+  co_return co_await send(*id, "subscriptions/listen", std::move(params));
+}
+
+void StdioLink::close_listen(rpc::Number id) {
+  give_up(id, "another subscription took its place");
+  pending_.answer(id, Error("request.cancelled", "another subscription took its place"));
 }
 
 std::vector<std::string> StdioLink::stderr_tail() const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -47,7 +48,9 @@ class StdioLink final : public Link {
   Task<void> read_lines();
   Task<void> write_lines();
   Task<Reply> send(rpc::Number id, std::string_view method, std::string params);
-  Task<Reply> hold_listen(std::string params);
+  Task<Reply> hold_listen(std::string params, std::optional<rpc::Number>& id);
+  void close_listen(rpc::Number id);
+  Listener* listener() override { return &listener_; }
   Task<Error> why_it_ended(Error reading);
   void timed_out(rpc::Number id);
   Task<void> prove_alive();

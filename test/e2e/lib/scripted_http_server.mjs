@@ -17,7 +17,8 @@
 //   deliver          how the bytes reach the peer, see raw_http.mjs
 //   then             function of the Exchange, after the reply
 // Options: era 'legacy' (default) | 'modern' | 'http+sse' (2024-11-05: endpoint /sse); serverInfo,
-// capabilities, tools, prompts, resources, templates (lists of definitions); calls {tool: (args, exchange)
+// capabilities, tools, prompts, resources, templates (lists of definitions); subscribe (true: resources can be
+// subscribed to); calls {tool: (args, exchange)
 // => result}, the default echoes the arguments; sse; sessions (default true; legacy); gone (exchange =>
 // reply to a session that is not known, default 404); getStream (default true: GET opens a stream, else
 // 405); version (of the answer to initialize).
@@ -196,6 +197,7 @@ export class Exchange {
         capabilities: this.#capabilities(), serverInfo: server.serverInfo };
     }
     if (method === 'ping' || method === 'logging/setLevel') return {};
+    if (server.subscribe && /^resources\/(un)?subscribe$/.test(method)) return {};
     return this.#offered();
   }
 
@@ -256,7 +258,7 @@ export class Exchange {
     if (server.capabilities) return server.capabilities;
     const changing = { listChanged: true };
     return { tools: changing, ...(server.prompts && { prompts: changing }),
-      ...(this.#hasResources() && { resources: changing }) };
+      ...(this.#hasResources() && { resources: { ...changing, ...(server.subscribe && { subscribe: true }) } }) };
   }
   #hasResources() { return Boolean(this.server.resources ?? this.server.templates); }
   async #offered() {

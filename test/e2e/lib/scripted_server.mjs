@@ -22,6 +22,8 @@
 //   big         {tool: n}            a text of n bytes as result
 //   initializeError  raw JSON text;  state: file that counts starts
 //   answerDiscover   raw JSON text of the result of server/discover
+//   subscribe   true: resources can be subscribed to, in either era, and the tool "touch" {uri} says to
+//               those who did that one was updated;  unwatchable: [uris that cannot be]
 import { appendFileSync, existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -73,7 +75,9 @@ function capabilities() {
   const found = {};
   if (script.tools) found.tools = { listChanged: true };
   if (script.prompts) found.prompts = { listChanged: true };
-  if (script.resources || script.templates) found.resources = { listChanged: true };
+  if (script.resources || script.templates || script.subscribe) {
+    found.resources = { listChanged: true, ...(script.subscribe && { subscribe: true }) };
+  }
   return JSON.stringify(found);
 }
 
@@ -91,6 +95,32 @@ function list(member, items = [], params) {
   if (script.sameCursor) next = 'again';
   return `{"${member}":[${part}]${next === undefined ? '' : `,"nextCursor":${JSON.stringify(next)}`}`
     + `${era === 'modern' ? ',"resultType":"complete","ttlMs":1000,"cacheScope":"private"' : ''}}`;
+}
+
+// --- Subscriptions to resources
+
+const META = 'io.modelcontextprotocol/subscriptionId';
+const UPDATED = 'notifications/resources/updated';
+const subscribed = new Set();  // of the session
+const listens = new Map();     // id of subscriptions/listen -> its URIs
+const refused = (uri) => script.unwatchable?.includes(uri);
+const tell = (method, params) => say(JSON.stringify({ jsonrpc: '2.0', method, params }));
+
+function subscribe({ uri }) {
+  if (refused(uri)) return { error: `{"code":-32002,"message":"Resource not found","data":{"uri":"${uri}"}}` };
+  subscribed.add(uri);
+  return '{}';
+}
+function listen(id, { notifications: wanted }) {
+  const uris = (wanted.resourceSubscriptions ?? []).filter((uri) => !refused(uri));
+  listens.set(id, uris);
+  const honoured = { ...wanted, resourceSubscriptions: uris.length > 0 ? uris : undefined };
+  tell('notifications/subscriptions/acknowledged', { _meta: { [META]: id }, notifications: honoured });
+}
+function touch({ uri }) {
+  if (subscribed.has(uri)) tell(UPDATED, { uri });
+  for (const [id, uris] of listens) if (uris.includes(uri)) tell(UPDATED, { _meta: { [META]: id }, uri });
+  return '{"content":[]}';
 }
 
 const withType = (text) => (era === 'modern' && !text.includes('"resultType"')
@@ -113,7 +143,10 @@ const methods = {
     ? list('resources', script.resources, p) : null),
   'resources/templates/list': (p) => (script.resources || script.templates
     ? list('resourceTemplates', script.templates, p) : null),
+  'resources/subscribe': (p) => (script.subscribe ? subscribe(p) : null),
+  'resources/unsubscribe': (p) => (script.subscribe ? (subscribed.delete(p.uri), '{}') : null),
   'tools/call': (p) => {
+    if (script.subscribe && p.name === 'touch') return withType(touch(p.arguments));
     if (script.errors?.[p.name]) return { error: script.errors[p.name] };
     if (script.results?.[p.name]) return withType(raw(script.results[p.name]));
     if (script.counters?.includes(p.name)) {
@@ -135,6 +168,7 @@ const methods = {
 
 async function answer(request) {
   const { id, method, params } = request;
+  if (script.subscribe && era !== 'legacy' && method === 'subscriptions/listen') return listen(id, params);
   if (script.silent?.includes(method)) return;
   if (script.silentOnce?.includes(method) && firstTime(method)) return;
   if (script.silentFor?.[method] > 0) return void script.silentFor[method]--;
@@ -176,6 +210,8 @@ process.stdin.on('data', (chunk) => {
     }
     if (message.method !== undefined && message.id !== undefined) {
       answer(message);
+    } else if (listens.delete(message.params?.requestId)) {
+      continue;
     } else if (script.onNotification?.[message.method]) {
       for (const line of script.onNotification[message.method]) say(line);
     }

@@ -100,6 +100,31 @@ Task<call::Outcome> Server::call(const call::Call& call) {
                                      mcp::kLatestLegacy);
 }
 
+Watcher Server::watcher_of(const call::Caller&) const {
+  return Watcher();
+}
+Task<call::Outcome> Server::watch(Watcher, std::string uri, TimePoint) {
+  test::ServerScript& script = test::script(name());
+  const auto refused = script.unwatchable.find(uri);
+  if (refused != script.unwatchable.end()) {
+    co_return call::Outcome::of_error(refused->second, mcp::kLatestLegacy);
+  }
+  ++script.watched[uri];
+  co_return call::Outcome::of_result("{}", mcp::kLatestLegacy);
+}
+void Server::unwatch(const Watcher&, const std::string& uri) {
+  auto& watched = test::script(name()).watched;
+  if (--watched[uri] == 0) watched.erase(uri);
+}
+void Server::note_missed(const Watcher&, const std::string& uri) {
+  std::vector<ResourceUpdate> updates;
+  updates.emplace_back(std::string(), uri, uri);
+  test::script(name()).on_updated(std::move(updates));
+}
+void Server::on_updated(std::function<void(std::vector<ResourceUpdate>)> callback) {
+  test::script(name()).on_updated = std::move(callback);
+}
+
 bool Server::stale(mcp::ListKind, TimePoint) const {
   return false;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +19,11 @@ struct ServerScript {
   upstream::Status status;
   int calls = 0;
   std::string last_params, last_target;  // of the latest call
+  // What is watched now, and how often; what cannot be watched, with the error object for it.
+  std::map<std::string, int> watched;
+  std::map<std::string, std::string> unwatchable;
   // Set by the registry.
+  std::function<void(std::vector<upstream::ResourceUpdate>)> on_updated;
   std::function<void(mcp::ListKind, bool)> on_catalogue;
   std::function<void(upstream::State)> on_state;
 };

@@ -157,7 +157,7 @@ TEST_CASE("a pass-through endpoint shows its server as it is") {
   // Capabilities that mcpx does not route are not advertised.
   REQUIRE(json::find(endpoint->capabilities_legacy, "logging"));
   REQUIRE_FALSE(json::find(endpoint->capabilities_legacy, "weird"));
-  REQUIRE_FALSE(json::find(endpoint->capabilities_legacy, "resources", "subscribe"));
+  REQUIRE(json::find(endpoint->capabilities_legacy, "resources", "subscribe") == "true");
 }
 
 TEST_CASE("a modern list carries the narrowest caching of what contributes",

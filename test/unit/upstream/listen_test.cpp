@@ -1,9 +1,11 @@
 // Listener: what is asked for, what counts, and how a subscription that ended is opened again.
 #include "upstream/listen.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,22 +47,65 @@ mcp::ServerFacts facts_of(const char* capabilities) {
 constexpr const char* kAll =
     R"({"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true}})";
 
+const std::string kTools = "notifications/tools/list_changed";
+const std::string kAcknowledged = "notifications/subscriptions/acknowledged";
+const std::string kUpdated = "notifications/resources/updated";
+
 // A link that keeps what was asked and ends a subscription when the test says so.
 struct House {
   explicit House(runtime::Shard& shard)
       : tasks(shard),
-        listener(shard, events, [this](std::string params) { return hold(std::move(params)); }) {
+        listener(
+            shard, events,
+            [this](std::string params, std::optional<rpc::Number>& id) {
+              return hold(std::move(params), id);
+            },
+            [this](rpc::Number id) { close(id); }) {
     events.list_changed = [this](ListKind kind) { changed.push_back(kind); };
     events.remark = [this](const std::string& text) { remarks.push_back(text); };
     events.covered = [this] { ++coverages; };
+    events.updated = [this](const std::string& uri) { updated.push_back(uri); };
+    events.missed = [this] { ++misses; };
   }
-  Task<Reply> hold(std::string params) {
+  // The first subscription is 1, the second 2.
+  Task<Reply> hold(std::string params, std::optional<rpc::Number>& id) {
     asked.push_back(std::move(params));
-    listener.opened(static_cast<rpc::Number>(asked.size()));
+    id = static_cast<rpc::Number>(asked.size());
     opened.wake();
-    end = std::make_unique<runtime::OneShot<Reply>>();
-    Reply reply = co_await end->wait();
+    ends.push_back(std::make_unique<runtime::OneShot<Reply>>());
+    Reply reply = co_await ends.back()->wait();
     co_return reply;
+  }
+  void end(const Reply& reply) { ends.back()->set(copy(reply)); }
+  static Reply copy(const Reply& reply) {
+    if (!reply) return reply.error();
+    return message_of(std::string(reply->text.view()));
+  }
+  void close(rpc::Number id) {
+    closed.push_back(id);
+    ends[static_cast<std::size_t>(id) - 1]->set(Error("request.cancelled", "closed"));
+  }
+  void acknowledge(int id, const std::string& filter) {
+    take(kAcknowledged, tagged(id, R"(,"notifications":)" + filter));
+  }
+  Task<void> watch(std::string uri) {
+    Result<void> watched = co_await listener.watch(uri, Clock::now() + patience);
+    verdicts.push_back(uri + (watched ? "" : " " + watched.error().code));
+    decided.wake();
+  }
+  void begin_watch(const std::string& uri) { tasks.spawn("watch", watch(uri)); }
+  Task<void> pause() {
+    runtime::Timer timer(tasks.shard());
+    const bool reached = co_await timer.sleep_for(Milliseconds(1));
+    static_cast<void>(reached);
+  }
+  Task<void> until_decided(std::size_t times) {
+    while (verdicts.size() < times) {
+      co_await decided.wait();
+    }
+  }
+  std::optional<json::Raw> filter(std::size_t at, const char* member) const {
+    return json::find(asked.at(at), "notifications", member);
   }
   void listen(const char* capabilities) {
     tasks.spawn("listen", listener.run(facts_of(capabilities), R"({"name":"mcpx"})"));
@@ -72,26 +117,26 @@ struct House {
   }
   Task<void> finish() {
     listener.stop();
-    if (end) end->set(Error("upstream.stopped", "the end"));
+    for (const auto& end : ends)
+      end->set(Error("upstream.stopped", "the end"));
     co_await tasks.join();
   }
   bool take(const std::string& method, const std::string& params,
-            Listener::Channel channel = Listener::Channel::shared) {
-    return listener.take(notification(method, params), channel);
+            std::optional<rpc::Number> own = std::nullopt) {
+    return listener.take(notification(method, params), own);
   }
 
-  std::vector<std::string> asked, remarks;
+  std::vector<std::string> asked, remarks, updated, verdicts;
   std::vector<ListKind> changed;
-  int coverages = 0;
+  std::vector<rpc::Number> closed;
+  int coverages = 0, misses = 0;
+  Milliseconds patience{60'000};
   LinkEvents events;
-  std::unique_ptr<runtime::OneShot<Reply>> end;
-  runtime::Waiter opened;
+  std::deque<std::unique_ptr<runtime::OneShot<Reply>>> ends;
+  runtime::Waiter opened, decided;
   runtime::TaskGroup tasks;
   Listener listener;
 };
-
-const std::string kTools = "notifications/tools/list_changed";
-const std::string kAcknowledged = "notifications/subscriptions/acknowledged";
 
 Task<void> filter_body(runtime::Shard& shard) {
   House house(shard);
@@ -122,8 +167,8 @@ Task<void> tags_body(runtime::Shard& shard) {
   REQUIRE(house.changed.empty());
   REQUIRE(house.take(kTools, tagged(1)));
   REQUIRE(house.changed == std::vector{ListKind::tools});
-  REQUIRE(house.take(kTools, "{}", Listener::Channel::own));
-  REQUIRE_FALSE(house.take(kTools, tagged(7), Listener::Channel::own));
+  REQUIRE(house.take(kTools, "{}", 1));
+  REQUIRE_FALSE(house.take(kTools, tagged(7), 1));
   REQUIRE(house.take("notifications/resources/list_changed", tagged(1)));
   REQUIRE(house.changed == std::vector{ListKind::tools, ListKind::tools, ListKind::resources});
   co_await house.finish();
@@ -168,7 +213,7 @@ Task<void> again_body(runtime::Shard& shard) {
   co_await house.until_asked(1);
   house.take(kAcknowledged, tagged(1, R"(,"notifications":{"toolsListChanged":true})"));
   // A graceful end: the same is asked for again, and what was covered is read again.
-  house.end->set(message_of(R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}})"));
+  house.end(message_of(R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}})"));
   co_await house.until_asked(2);
   REQUIRE(house.asked[1] == house.asked[0]);
   REQUIRE_FALSE(house.listener.covers(ListKind::tools));
@@ -178,7 +223,7 @@ Task<void> again_body(runtime::Shard& shard) {
   house.take(kAcknowledged, tagged(2, R"(,"notifications":{"toolsListChanged":true})"));
   REQUIRE(house.changed == std::vector{ListKind::tools});
   // A drop is no different.
-  house.end->set(Error("upstream.unreachable", "the connection broke"));
+  house.end(Error("upstream.unreachable", "the connection broke"));
   co_await house.until_asked(3);
   co_await house.finish();
 }
@@ -192,9 +237,11 @@ Task<void> refused_body(runtime::Shard& shard) {
   House house(shard);
   house.listen(kAll);
   co_await house.until_asked(1);
-  house.end->set(
-      message_of(R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"not here"}})"));
-  co_await house.tasks.join();  // it does not ask again
+  house.end(message_of(R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"not here"}})"));
+  house.begin_watch("test://a");  // it is not even asked for that
+  co_await house.until_decided(1);
+  REQUIRE(house.verdicts[0] == "test://a upstream.not_subscribed");
+  co_await house.finish();
   REQUIRE(house.asked.size() == 1);
   REQUIRE(house.remarks.size() == 1);
   REQUIRE(house.remarks[0].find("not here") != std::string::npos);
@@ -202,6 +249,123 @@ Task<void> refused_body(runtime::Shard& shard) {
 
 TEST_CASE("a server that does not know subscriptions/listen is asked once") {
   test::on_shard(refused_body);
+}
+
+std::string update(int id, const std::string& uri) {
+  return tagged(id, R"(,"uri":)" + json::quoted(uri));
+}
+
+Task<void> watched_body(runtime::Shard& shard) {
+  House house(shard);
+  house.listen(R"({"tools":{"listChanged":true},"resources":{"subscribe":true}})");
+  co_await house.until_asked(1);
+  REQUIRE_FALSE(house.filter(0, "resourceSubscriptions"));
+  house.acknowledge(1, R"({"toolsListChanged":true})");
+
+  house.begin_watch("test://a");
+  house.begin_watch("test://b");
+  co_await house.until_asked(2);
+  REQUIRE(house.filter(1, "resourceSubscriptions") == R"(["test://a","test://b"])");
+  REQUIRE(house.filter(1, "toolsListChanged") == "true");
+  REQUIRE(house.closed.empty());  // the old one goes on until there is another
+  REQUIRE(house.take(kTools, tagged(1)));
+  REQUIRE(house.listener.covers(ListKind::tools));
+  house.acknowledge(2, R"({"toolsListChanged":true,"resourceSubscriptions":["test://a"]})");
+  co_await house.until_decided(2);
+  std::sort(house.verdicts.begin(), house.verdicts.end());
+  REQUIRE(house.verdicts ==
+          std::vector<std::string>{"test://a", "test://b upstream.not_subscribed"});
+  REQUIRE(house.closed == std::vector<rpc::Number>{1});
+  REQUIRE(house.listener.covers(ListKind::tools));
+  REQUIRE(house.misses == 0);
+
+  REQUIRE_FALSE(house.take(kUpdated, update(1, "test://a")));  // of the one that is closed
+  REQUIRE(house.updated.empty());
+  REQUIRE(house.take(kUpdated, update(2, "test://a")));
+  REQUIRE(house.take(kUpdated, R"({"uri":"test://a/b"})", 2));
+  REQUIRE(house.updated == std::vector<std::string>{"test://a", "test://a/b"});
+
+  house.listener.unwatch("test://a");
+  co_await house.until_asked(3);
+  REQUIRE_FALSE(house.filter(2, "resourceSubscriptions"));
+  co_await house.finish();
+}
+
+TEST_CASE("resources are watched through another subscription that takes the place of the first",
+          "[req:subscriptions-client-check-ack][req:resources-subscribe-via-listen]"
+          "[req:subscriptions-ack-reports-agreed-subset]") {
+  test::on_shard(watched_body);
+}
+
+Task<void> only_watched_body(runtime::Shard& shard) {
+  House house(shard);
+  house.listen(R"({"resources":{"subscribe":true}})");
+  house.begin_watch("test://a");
+  co_await house.until_asked(1);
+  house.acknowledge(1, R"({"resourceSubscriptions":["test://a"]})");
+  co_await house.until_decided(1);
+  // It ends: what was said meanwhile is lost.
+  house.end(Error("upstream.unreachable", "the connection broke"));
+  co_await house.until_asked(2);
+  REQUIRE(house.asked[1] == house.asked[0]);
+  REQUIRE(house.misses == 0);
+  house.acknowledge(2, R"({"resourceSubscriptions":["test://a"]})");
+  REQUIRE(house.misses == 1);
+  house.listener.unwatch("test://a");
+  while (house.closed.empty()) {
+    co_await house.pause();
+  }
+  REQUIRE(house.closed == std::vector<rpc::Number>{2});
+  REQUIRE(house.asked.size() == 2);
+  co_await house.finish();
+}
+
+TEST_CASE("a subscription to resources alone is opened for the first and closed after the last",
+          "[req:subscriptions-client-reconnect-on-drop][req:subscriptions-stdio-resubscribe]") {
+  test::on_shard(only_watched_body);
+}
+
+Task<void> one_by_one_body(runtime::Shard& shard) {
+  House house(shard);
+  house.listen(R"({"resources":{"subscribe":true}})");
+  house.begin_watch("test://bad");
+  house.begin_watch("test://good");
+  co_await house.until_asked(1);
+  const std::string refused =
+      R"("error":{"code":-32602,"message":"no such resource: test://bad"}})";
+  house.end(message_of(R"({"jsonrpc":"2.0","id":1,)" + refused));
+  co_await house.until_asked(2);
+  REQUIRE(house.filter(1, "resourceSubscriptions") == R"(["test://bad"])");
+  house.end(message_of(R"({"jsonrpc":"2.0","id":2,)" + refused));
+  co_await house.until_asked(3);
+  REQUIRE(house.filter(2, "resourceSubscriptions") == R"(["test://good"])");
+  house.acknowledge(3, R"({"resourceSubscriptions":["test://good"]})");
+  co_await house.until_decided(2);
+  REQUIRE(house.verdicts ==
+          std::vector<std::string>{"test://bad upstream.not_subscribed", "test://good"});
+  co_await house.finish();
+}
+
+TEST_CASE("a server that refuses a whole filter for one resource is asked for each alone") {
+  test::on_shard(one_by_one_body);
+}
+
+Task<void> unanswered_body(runtime::Shard& shard) {
+  House house(shard);
+  house.patience = Milliseconds(20);
+  house.listen(R"({"resources":{"subscribe":true}})");
+  house.begin_watch("test://a");
+  co_await house.until_asked(1);
+  co_await house.until_decided(1);
+  REQUIRE(house.verdicts[0] == "test://a upstream.timeout");
+  house.patience = Milliseconds(60'000);
+  house.begin_watch("test://b");
+  co_await house.finish();
+  REQUIRE(house.verdicts[1] == "test://b upstream.stopped");
+}
+
+TEST_CASE("whoever waits for an acknowledgement is answered at its deadline, and at the end") {
+  test::on_shard(unanswered_body);
 }
 
 TEST_CASE("a cancelled notification names the subscription it ends") {
