@@ -42,7 +42,7 @@ struct Caller {
   std::string_view log_level;     // "warning", or empty for none
   std::shared_ptr<NotificationSink> sink;   // may be null: then nothing is relayed
   std::shared_ptr<Asker> asker;             // null: it cannot be asked
-  mcp::Askable askable = 0;                 // what it may be asked; 0 without an asker
+  mcp::Askable askable = 0;                 // what it declared that it can be asked
   runtime::CancelSource* cancel = nullptr;  // may be null
   runtime::Shard* shard = nullptr;          // where sink, asker and cancel live
   std::string_view request_id;              // for log lines

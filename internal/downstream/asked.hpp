@@ -14,7 +14,7 @@
 
 #include "call/ask.hpp"
 #include "downstream/session.hpp"
-#include "rpc/message.hpp"
+#include "json/json.hpp"
 #include "runtime/one_shot.hpp"
 
 namespace mcpx::downstream {
@@ -44,7 +44,7 @@ class Asked {
 
     std::uint64_t number() const { return number_; }
     // nullopt: nobody is waited for any longer.
-    runtime::OneShot<std::optional<rpc::Message>> answer;
+    runtime::OneShot<std::optional<call::Response>> answer;
 
    private:
     friend class Asked;
@@ -54,17 +54,11 @@ class Asked {
   };
 
   // The client's response. Only its own session may answer a question.
-  void take(const Session& session, std::uint64_t number, rpc::Message message) {
+  void take(const Session& session, std::uint64_t number, const call::Response& response) {
     for (Entry* entry : entries_) {
-      if (entry->number_ == number && &entry->session_ == &session) {
-        entry->answer.set(std::move(message));
-        return;
-      }
-    }
-  }
-  void end_session(const Session& session) {
-    for (Entry* entry : entries_) {
-      if (&entry->session_ == &session) entry->answer.set(std::nullopt);
+      if (entry->number_ != number || &entry->session_ != &session) continue;
+      entry->answer.set(response);
+      return;
     }
   }
   std::size_t size() const { return entries_.size(); }

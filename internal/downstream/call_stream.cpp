@@ -25,6 +25,17 @@ void CallStream::notify(std::string json) {
   running_->events->add(std::move(json), EventStream::Kind::notification);
 }
 
+bool CallStream::ask(std::string json) {
+  if (finished_) return false;
+  open();
+  running_->events->add(std::move(json), EventStream::Kind::response);  // never dropped
+  return true;
+}
+
+bool CallStream::resumable() const {
+  return running_ && running_->events->resumable();
+}
+
 void CallStream::open() {
   if (running_ || finished_) return;
   running_ = std::make_unique<Running>();

@@ -38,7 +38,10 @@ class CallStream final : public call::NotificationSink,
              Resumption resumption);
 
   void notify(std::string json) override;
-  void open();  // makes the response a stream although there is nothing to say yet
+  // A question: like notify(), but never dropped. False: the client gets nothing more.
+  bool ask(std::string json);
+  bool resumable() const;  // a client that loses it may come back
+  void open();             // makes the response a stream although there is nothing to say yet
 
   // Stops accepting, sends the answer if the response has become a stream, and waits until what can
   // be written is. False: it has not, and the caller sends the answer.

@@ -25,6 +25,7 @@ ReplayLimits replay_limits(const Core& core) {
 Local::Local(runtime::Shard& shard_in, const Core& core)
     : shard(shard_in),
       tasks(shard_in),
+      desk(shard_in, core.states),
       slow_calls(shard_in),
       replays(shard_in, core.run, [&core] { return replay_limits(core); }),
       streams(shard_in, core.server_info, kKeepAlive) {}
@@ -34,11 +35,15 @@ Core::Core(registry::Registry& registry_in, std::vector<runtime::Shard*> shards_
       shards(std::move(shards_in)),
       server_info(own_info()),
       run(random_run()),
+      mark(daemon_mark()),
+      states(ask::Seal::random_key(), mark),
       sessions(shards, registry.config().limits.sessions),
       subscriptions(shards) {
   for (runtime::Shard* shard : shards) {
     locals.resize(std::max(locals.size(), shard->index() + 1));
+    desks.resize(locals.size());
     locals[shard->index()] = std::make_unique<Local>(*shard, *this);
+    desks[shard->index()] = &locals[shard->index()]->desk;
   }
 }
 

@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "ask/desk.hpp"
+#include "ask/state.hpp"
 #include "config/config.hpp"
+#include "downstream/asked.hpp"
 #include "downstream/change_streams.hpp"
 #include "downstream/in_flight.hpp"
 #include "downstream/param_headers.hpp"
@@ -38,6 +41,8 @@ struct Local {
   runtime::Shard& shard;
   runtime::TaskGroup tasks;  // writers of call streams; each is awaited by its request
   InFlight in_flight;
+  Asked asked;
+  ask::Desk desk;
   SlowCalls slow_calls;
   Replays replays;
   SseClients sse;
@@ -61,9 +66,12 @@ struct Core : std::enable_shared_from_this<Core> {
   std::vector<runtime::Shard*> shards;
   const std::string server_info;  // raw Implementation object: mcpx itself
   const std::string run;          // in event ids: this run of the daemon
+  const std::string mark;         // of this run of the daemon, in ids of questions
+  const ask::States states;       // of calls that need input
   SessionDirectory sessions;
   Subscriptions subscriptions;
   std::vector<std::unique_ptr<Local>> locals;  // by shard index
+  std::vector<ask::Desk*> desks;               // theirs; null where there is none
   // The servers had their chance to come up before the first list of /mcp; any shard.
   std::atomic<bool> settled{false};
 };

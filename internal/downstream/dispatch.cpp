@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "ask/desk.hpp"
+#include "ask/rounds.hpp"
 #include "downstream/render.hpp"
 #include "downstream/subscribe.hpp"
 #include "downstream/targets.hpp"
@@ -141,6 +143,8 @@ void describe_caller(call::Caller& caller, const Request& request) {
   caller.progress_token = request.progress_token;
   caller.log_level = request.log_level;
   caller.sink = request.sink;
+  caller.asker = request.asker;
+  caller.askable = request.askable;
   caller.cancel = request.cancel;
   caller.shard = &runtime::Shard::current();
   caller.request_id = request.request_id;
@@ -151,6 +155,17 @@ bool may_still_come(const Request& request) {
 }
 
 namespace {
+
+ask::Modern modern_call(const Request& request, const EndpointPtr& endpoint,
+                        upstream::Server& server, const call::Call& call) {
+  ask::Modern modern(server, call);
+  modern.holds = endpoint;
+  modern.endpoint = request.endpoint;
+  modern.names_server = request.endpoint.empty();
+  modern.states = &request.core.states;
+  modern.desks = request.core.desks;
+  return modern;
+}
 
 Task<Answer> forward(Request& request) {
   std::string name(request.endpoint);
@@ -177,7 +192,20 @@ Task<Answer> forward(Request& request) {
   call.target_member = found.member;
   call.target_value = std::move(found.value);
   describe_caller(call.caller, request);
-  call::Outcome outcome = co_await found.target.server->call(call);
+  upstream::Server& server = *found.target.server;
+  call::Outcome outcome;
+  if (request.modern() && ask::may_ask(call)) {
+    const ask::Modern modern = modern_call(request, endpoint, server, call);
+    outcome = co_await ask::call_modern(modern);
+  } else {
+    if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
+    outcome = co_await server.call(call);
+  }
+  if (request.modern()) {
+    ask::translate_urls(outcome);
+  } else if (ask::needs_input(outcome)) {
+    co_await ask::answer_in_rounds(server, call, outcome, ask::kRounds);
+  }
   if (request.cancel && request.cancel->cancelled()) co_return Answer::silence();
   co_return spell(std::move(outcome), request, found.target);
 }

@@ -40,6 +40,8 @@ struct Request {
   std::string log_level;                         // empty: wants no log messages
   std::string_view request_id;                   // for log lines
   std::shared_ptr<call::NotificationSink> sink;  // null: nothing can be told while it runs
+  std::shared_ptr<call::Asker> asker;            // null: it cannot be asked while it runs
+  mcp::Askable askable = 0;                      // what the caller declared that it can be asked
   runtime::CancelSource* cancel = nullptr;
 };
 

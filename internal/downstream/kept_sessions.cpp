@@ -61,6 +61,7 @@ std::shared_ptr<Session> session_of_row(store::SessionRow row, const std::string
   session->revision = *revision;
   session->client_info = std::move(row.client_info);
   session->client_capabilities = std::move(row.capabilities);
+  session->askable = mcp::askable_of(session->client_capabilities, session->revision);
   session->logs = row.logs;
   const bool known = row.log_level >= 0 && row.log_level < Session::kNoLevel &&
                      !Session::level_name(static_cast<std::uint8_t>(row.log_level)).empty();

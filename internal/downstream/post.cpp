@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "downstream/answer.hpp"
+#include "downstream/call_asker.hpp"
 #include "downstream/call_stream.hpp"
 #include "downstream/post_parts.hpp"
 #include "log/log.hpp"
@@ -16,12 +17,16 @@ bool is_call(mcp::Method method) {
   return mcp::info(method).routing != mcp::Routing::local;
 }
 
+bool asks_on_wire(const Request& request) {
+  return request.session && request.askable != 0;
+}
+
 // The sink for what an upstream says meanwhile; null when the caller asked for nothing it can get.
 std::shared_ptr<CallStream> stream_for(Post& post, const Request& request) {
   if (!post.accepted.events || !is_call(request.method)) return nullptr;
   const bool wants_progress = !request.progress_token.empty();
   const bool wants_logs = request.session ? request.session->logs : !request.log_level.empty();
-  if (!wants_progress && !wants_logs) return nullptr;
+  if (!wants_progress && !wants_logs && !asks_on_wire(request)) return nullptr;
   return make_stream(post, request.session, request.message.id);
 }
 
@@ -91,11 +96,18 @@ Task<void> refuse(Post& post, json::Raw id, const Refusal& refusal) {
 Task<void> serve_request(Post& post, Request& request) {
   std::shared_ptr<CallStream> stream = stream_for(post, request);
   request.sink = stream;
+  std::shared_ptr<CallAsker> asker;
+  if (stream && asks_on_wire(request)) {
+    asker = std::make_shared<CallAsker>(post.core, post.exchange,
+                                        request.session->shared_from_this(), stream);
+  }
+  request.asker = asker;
   request.request_id = post.exchange.request_id();
   std::optional<Priming> priming;
   if (Priming::due(post, request)) priming.emplace(post, request, stream);
   const Answer answer = co_await dispatch(request);
   priming.reset();
+  if (asker) asker->finish();
   const json::Raw id = request.message.id;
   log::debug("{}: {} on '{}' answered{}", request.request_id, request.message.method,
              request.endpoint, answer.is_error() ? " with an error" : "");

@@ -26,6 +26,22 @@ void cancel_request(Core& core, const SessionPtr& session, const rpc::Message& m
   }
 }
 
+// The answer to a question, for the shard whose id it has. What nobody asked, or asks any more, is
+// ignored.
+void take_response(Core& core, const SessionPtr& session, const rpc::Message& message) {
+  const auto id = parse_question_id(core.mark, message.id);
+  if (!id) return log::debug("a response to nothing that was asked was ignored");
+  const auto response = message.kind == rpc::Kind::result
+                            ? call::Response::of_result(std::string(message.result))
+                            : call::Response::of_error(std::string(message.error));
+  for (runtime::Shard* shard : core.shards) {
+    if (shard->index() != id->shard) continue;
+    shard->post([owner = core.shared_from_this(), shard, session, number = id->number, response] {
+      owner->local(*shard).asked.take(*session, number, response);
+    });
+  }
+}
+
 Task<void> serve_in_session(Post& post, const rpc::Message& message, const SessionPtr& session) {
   const auto method = mcp::parse_method(message.method);
   if (!served(method, session->revision)) {
@@ -46,7 +62,7 @@ Task<void> serve_in_session(Post& post, const rpc::Message& message, const Sessi
 }  // namespace
 
 void note(Core& core, const SessionPtr& session, const rpc::Message& message) {
-  if (message.kind != rpc::Kind::notification) return;
+  if (message.kind != rpc::Kind::notification) return take_response(core, session, message);
   if (mcp::parse_method(message.method) == mcp::Method::notify_cancelled) {
     cancel_request(core, session, message);
   }
@@ -63,6 +79,7 @@ void describe_session(Request& request, const Session& session) {
   request.progress_token = json::find(request.message.meta, "progressToken").value_or(json::Raw());
   request.client_info = session.client_info;
   request.client_capabilities = session.client_capabilities;
+  request.askable = session.askable;
   if (session.logs) request.log_level = Session::level_name(session.live.log_level.load());
 }
 
@@ -136,6 +153,7 @@ Task<void> serve_legacy(Post& post, const rpc::Message& message) {
   if (message.kind == rpc::Kind::request) {
     co_return co_await serve_in_session(post, message, *session);
   }
+  SessionUse use(**session);
   note(post.core, *session, message);
   co_await send_empty(post.exchange, 202);
 }

@@ -46,6 +46,7 @@ Task<void> serve_modern(Post& post, const rpc::Message& message) {
   request.principal = post.exchange.principal();
   request.client_info = checked->meta.client_info;
   request.client_capabilities = checked->meta.client_capabilities;
+  request.askable = mcp::askable_of(request.client_capabilities, checked->revision);
   request.log_level = json::decode_string(checked->meta.log_level).value_or("");
   request.progress_token = checked->meta.progress_token;
   // A client that closes the response cancels (basic/transports/streamable-http, "Cancellation").

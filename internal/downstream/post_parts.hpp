@@ -73,7 +73,7 @@ void describe_session(Request& request, const Session& session);
 Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionPtr session,
                                std::shared_ptr<call::NotificationSink> sink,
                                std::string_view request_id);
-// Does what a notification in a session asks for.
+// Does what a notification in a session asks for, and takes a response to where it is waited for.
 void note(Core& core, const SessionPtr& session, const rpc::Message& message);
 
 }  // namespace mcpx::downstream

@@ -98,6 +98,7 @@ std::string sleeping_session(const Core& core, const http::Exchange& exchange) {
 }
 
 Task<bool> join_tasks(Core& core, runtime::Shard& shard) {
+  co_await core.local(shard).desk.join();
   co_await core.local(shard).tasks.join();
   co_return true;
 }
@@ -175,6 +176,7 @@ void Service::begin_shutdown() {
     shard->post([core = core_, shard] {
       core->local(*shard).streams.shut_down();
       core->local(*shard).sse.shut_down();
+      core->local(*shard).desk.shut_down();
     });
   }
 }

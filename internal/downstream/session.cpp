@@ -139,6 +139,7 @@ Task<bool> SessionDirectory::remove(SessionPtr session) {
 
 Task<Result<SessionPtr>> SessionDirectory::create(std::shared_ptr<Session> session) {
   session->id = random_id();
+  session->askable = mcp::askable_of(session->client_capabilities, session->revision);
   session->live.last_used.store(Clock::now().time_since_epoch().count());
   SessionPtr published = std::move(session);
   const std::function<Task<bool>()> make = [this, published] { return admit(published); };

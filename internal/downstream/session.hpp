@@ -18,6 +18,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "mcp/asking.hpp"
 #include "mcp/revision.hpp"
 #include "runtime/shard.hpp"
 #include "runtime/task.hpp"
@@ -44,6 +45,7 @@ struct Session : std::enable_shared_from_this<Session> {
   mcp::Revision revision = mcp::kLatestLegacy;
   std::string client_info;          // raw object, or empty
   std::string client_capabilities;  // raw object
+  mcp::Askable askable = 0;         // of them; set by the directory
   bool logs = false;                // the logging capability was advertised to it
   bool kept = true;                 // in the store; false: it ends with its connection
 

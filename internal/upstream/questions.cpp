@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::size_t kLongestMethod = 128;  // that is repeated to the server
 
+}  // namespace
+
 std::string roots_result(const std::vector<config::Root>& roots) {
   std::string list = "[";
   for (const config::Root& root : roots) {
@@ -21,8 +23,6 @@ std::string roots_result(const std::vector<config::Root>& roots) {
   result.raw("roots", list + "]");
   return result.take();
 }
-
-}  // namespace
 
 mcp::Askable declared_for(const config::Server& config, mcp::Askable caller) {
   mcp::Askable askable = caller;

@@ -24,6 +24,9 @@ mcp::Askable declared_for(const config::Server& config, mcp::Askable caller);
 // a question belongs to one caller, which a shared stdio session cannot name (leases).
 bool belongs_to_a_call(std::string_view method, const std::vector<config::Root>& roots);
 
+// The raw result that lists them.
+std::string roots_result(const std::vector<config::Root>& roots);
+
 // True for a question that a client with these abilities may be asked.
 bool was_declared(const rpc::Message& request, mcp::Askable declared);
 // The JSON-RPC response to a question whose caller is not known.

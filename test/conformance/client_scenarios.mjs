@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 
 import { modern, Session } from '../e2e/lib/speak.mjs';
+import { openStream } from '../e2e/lib/streams.mjs';
+import { eventually } from '../e2e/lib/wait.mjs';
 
 const text = (answer) => {
   assert.ok(answer.message?.result?.content, answer.text);
@@ -37,6 +39,17 @@ export const scenarios = {
     const session = await Session.open(daemon.url);
     assert.match(text(await session.call('tools/call', { name: 'test_reconnection', arguments: {} })),
       /completed/);
+  } },
+  // A client that accepts and leaves everything out: the defaults are mcpx's to fill in.
+  'elicitation-sep1034-client-defaults': { async drive(daemon) {
+    const session = await Session.open(daemon.url, { capabilities: { elicitation: {} } });
+    const stream = await openStream(daemon.url, { path: session.endpoint, method: 'POST',
+      headers: session.headers(), body: JSON.stringify({ jsonrpc: '2.0', id: 'call', method: 'tools/call',
+        params: { name: 'test_client_elicitation_defaults', arguments: {} } }) });
+    const { id } = await eventually('the question', () =>
+      stream.messages.find((message) => message.method === 'elicitation/create'));
+    await session.post(JSON.stringify({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } }));
+    await eventually('the answer', () => stream.messages.find((m) => m.id === 'call' && m.result));
   } },
   'json-schema-2020-12-preservation': { async drive(daemon) {
     const session = await Session.open(daemon.url);
@@ -98,9 +111,7 @@ export const scenarios = {
 };
 
 const OAUTH = 'authorization of remote servers is not there yet';
-const QUESTION = 'needs a question answered';
 export const skipped = {
-  'elicitation-sep1034-client-defaults': QUESTION,
   'auth/metadata-default': OAUTH,
   'auth/metadata-var1': OAUTH,
   'auth/metadata-var2': OAUTH,

@@ -84,7 +84,9 @@ async function startDaemon(names, bare, port) {
   writeFileSync(config, JSON.stringify({ listen: { http: `127.0.0.1:${port}` }, log: { level: 'debug' },
     state_dir: path.join(out, 'state'),
     servers: Object.fromEntries(names.map((name) => [name, { command: process.execPath,
-      args: [tee, path.join(frames, `${name}.tee`), process.execPath, fixture, '--era', name], ...(name === bare && { prefix: '' }) }])) }));
+      // The suite leaves calls behind that wait for an answer, each at an instance of its own.
+      args: [tee, path.join(frames, `${name}.tee`), process.execPath, fixture, '--era', name],
+      instances: { max: 40 }, ...(name === bare && { prefix: '' }) }])) }));
   const daemon = await run(path.join(build, 'bin/mcpxd'), ['--config', config], path.join(out, 'mcpxd.log'));
   let over;
   daemon.ended.then((status) => { over = status; });

@@ -1,0 +1,227 @@
+#include "ask/parked.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "json/splice.hpp"
+#include "log/log.hpp"
+#include "mcp/asking.hpp"
+#include "rpc/message.hpp"
+
+namespace mcpx::ask {
+namespace {
+
+// Questions that a server asks at once travel together: so long is waited for more of them.
+constexpr Milliseconds kTogether{5};
+// Of answers that were sent before they were asked for.
+constexpr std::size_t kHeldBytes = 1024 * 1024;
+
+std::string_view name_of(mcp::QuestionKind kind) {
+  switch (kind) {
+    case mcp::QuestionKind::form:
+    case mcp::QuestionKind::url:
+      return "elicitation";
+    case mcp::QuestionKind::sampling:
+      return "sampling";
+    case mcp::QuestionKind::roots:
+      return "roots";
+  }
+  return "question";
+}
+
+}  // namespace
+
+// What the server says meanwhile, to whichever request waits, under that one's progress token.
+class Parked::Voice final : public call::NotificationSink {
+ public:
+  void attach(Listener listener) { listener_ = std::move(listener); }
+  void detach() { listener_ = Listener(); }
+
+  void notify(std::string json) override {
+    if (!listener_.sink) return;
+    if (json::find_string(json, "method") == "notifications/progress") {
+      if (listener_.progress_token.empty()) return;
+      const json::Raw params = json::find(json, "params").value_or("{}");
+      const std::string own =
+          json::Splice(params).set("progressToken", listener_.progress_token).text();
+      json = json::Splice(json).set("params", own).text();
+    }
+    if (listener_.shard->is_current()) return listener_.sink->notify(std::move(json));
+    listener_.shard->post([sink = listener_.sink, text = std::move(json)]() mutable {
+      sink->notify(std::move(text));
+    });
+  }
+
+ private:
+  Listener listener_;
+};
+
+Parked::Parked(runtime::Shard& shard, std::shared_ptr<const void> holds, upstream::Server& server,
+               const call::Call& call, Bounds bounds)
+    : shard_(shard),
+      holds_(std::move(holds)),
+      server_(server),
+      bounds_(bounds),
+      voice_(std::make_shared<Voice>()),
+      together_(shard) {
+  copy(call);
+}
+
+void Parked::copy(const call::Call& call) {
+  const call::Caller& caller = call.caller;
+  json::Splice params(call.params);
+  params.remove("inputResponses").remove("requestState");
+  params_ = params.text();
+  client_info_ = caller.client_info;
+  client_capabilities_ = caller.client_capabilities;
+  principal_ = caller.principal;
+  progress_token_ = caller.progress_token;
+  log_level_ = caller.log_level;
+  request_id_ = caller.request_id;
+
+  call_.method = call.method;
+  call_.method_name = mcp::info(call.method).name;
+  call_.params = params_;
+  call_.target_member = call.target_member;  // a literal
+  call_.target_value = call.target_value;
+  call_.deadline = call.deadline;
+  call_.caller.revision = caller.revision;
+  call_.caller.principal = principal_;
+  call_.caller.client_info = client_info_;
+  call_.caller.client_capabilities = client_capabilities_;
+  call_.caller.progress_token = progress_token_;
+  call_.caller.log_level = log_level_;
+  call_.caller.request_id = request_id_;
+  call_.caller.askable = caller.askable;
+  if (caller.sink) call_.caller.sink = voice_;
+  call_.caller.cancel = &cancel_;
+  call_.caller.shard = &shard_;
+}
+
+Task<void> Parked::run() {
+  const std::shared_ptr<Parked> self = shared_from_this();
+  call_.caller.asker = self;
+  call::Outcome outcome = co_await server_.call(call_);
+  call_.caller.asker.reset();  // it is ourselves
+  outcome_.emplace(std::move(outcome));
+  over_ = true;
+  news_.wake();
+}
+
+void Parked::attach(Listener listener) {
+  attached_ = true;
+  askable_ = listener.askable;
+  voice_->attach(std::move(listener));
+  fresh_ = !out_.empty();
+}
+
+void Parked::detach() {
+  attached_ = false;
+  voice_->detach();
+}
+
+// --- Questions
+
+// By kind and order, so that an answer may be sent before its question was asked.
+std::string Parked::next_key(mcp::QuestionKind kind) {
+  const std::string_view name = name_of(kind);
+  const bool url = kind == mcp::QuestionKind::url;  // counts as the form does
+  const auto slot = static_cast<std::size_t>(url ? mcp::QuestionKind::form : kind);
+  return fmt::format("{}-{}", name, ++asked_[slot]);
+}
+
+std::optional<call::Response> Parked::held_answer(const std::string& key,
+                                                  const call::Question& question) {
+  if (held_.empty()) return std::nullopt;
+  const auto found = json::find(held_, key);
+  if (!found || !mcp::is_answer(question.kind, *found)) return std::nullopt;
+  return call::Response::of_result(mcp::answer_for(question.kind, question.params, *found));
+}
+
+Task<call::Response> Parked::ask(const call::Question& question, runtime::CancelSource& withdrawn) {
+  const std::string key = next_key(question.kind);
+  if (auto held = held_answer(key, question)) co_return std::move(*held);
+  if (out_.size() >= kAtMost || rounds_ >= bounds_.rounds) {
+    log::info("server {} asks more than its caller may be asked in one call", question.server);
+    co_return call::Response::none(question.kind, "the caller was asked too much");
+  }
+  Out out(key, question);
+  out_.push_back(&out);
+  fresh_ = true;
+  news_.wake();
+  const auto give_up = [&out](const std::string& why) {
+    out.answer.set(call::Response::none(out.question.kind, why));
+  };
+  const auto subscription = withdrawn.subscribe(give_up);
+  runtime::Watchdog patience(shard_, [give_up] { give_up("nobody answered in time"); });
+  patience.set(Clock::now() + bounds_.timeout);
+  call::Response response = co_await out.answer.wait();
+  std::erase(out_, &out);
+  co_return response;
+}
+
+// What is no answer at all stays asked (basic/patterns/mrtr, "Error Handling").
+void Parked::take(json::Raw responses) {
+  if (!json::is_object(responses)) return;
+  for (Out* out : out_) {
+    const auto found = json::find(responses, out->key);
+    if (!found || !mcp::is_answer(out->question.kind, *found)) continue;
+    out->answer.set(call::Response::of_result(
+        mcp::answer_for(out->question.kind, out->question.params, *found)));
+  }
+  if (responses.size() <= kHeldBytes) held_ = responses;
+}
+
+// A retry carries capabilities of its own, and is asked for nothing else.
+void Parked::refuse_undeclared() {
+  for (Out* out : out_) {
+    const mcp::Askable needed = mcp::needed_for(out->question.kind, out->question.params);
+    if ((askable_ & needed) == needed) continue;
+    out->answer.set(call::Response::of_error(mcp::undeclared_error(out->question.kind, askable_)));
+  }
+}
+
+// {} when nothing is left to ask.
+std::string Parked::requests() {
+  refuse_undeclared();
+  mcp::QuestionContext context;
+  context.to = call_.caller.revision;
+  context.askable = askable_;
+  json::ObjectBuilder all;
+  for (const Out* out : out_) {
+    if (out->answer.is_set()) continue;
+    if (bounds_.names_server) context.server = out->question.server;
+    json::ObjectBuilder request;
+    request.string("method", out->question.method);
+    request.raw("params",
+                mcp::question_params_for(out->question.kind, out->question.params, context));
+    all.raw(out->key, request.take());
+  }
+  return all.take();
+}
+
+Task<Parked::News> Parked::next() {
+  News news;
+  while (true) {
+    if (outcome_) {
+      news.outcome = std::move(outcome_);
+      outcome_.reset();
+      co_return news;
+    }
+    if (!fresh_) {
+      co_await news_.wait();
+      continue;
+    }
+    const bool waited = co_await together_.sleep_for(kTogether);
+    static_cast<void>(waited);
+    fresh_ = false;
+    news.requests = requests();
+    if (outcome_ || news.requests == "{}") continue;
+    ++rounds_;
+    co_return news;
+  }
+}
+
+}  // namespace mcpx::ask
