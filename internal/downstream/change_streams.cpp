@@ -65,6 +65,7 @@ ChangeSet change_of(mcp::ListKind kind) {
       return kPromptsChanged;
     case mcp::ListKind::resources:
     case mcp::ListKind::resource_templates:
+    case mcp::ListKind::skills:
       return kResourcesChanged;
   }
   return 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mcp/extensions.hpp"
+
 namespace mcpx::mcp {
 namespace {
 
@@ -18,8 +20,8 @@ constexpr bool kCacheable = true;
 
 // In the order of the enum. Source: ClientRequest, ServerRequest, ClientNotification and
 // ServerNotification in schema.json of each revision; cacheable are the results that extend
-// CacheableResult.
-constexpr std::array<MethodInfo, kMethods> kMethodTable = {{
+// CacheableResult. The methods of skills: SEP-2640.
+constexpr std::array<MethodInfo, kMethods + 1> kMethodTable = {{
     {Method::initialize, "initialize", kFirst, kLatestLegacy, kRequest, kClient, Routing::local,
      false},
     {Method::ping, "ping", kFirst, kLatestLegacy, kRequest, kClient, Routing::local, false},
@@ -47,6 +49,12 @@ constexpr std::array<MethodInfo, kMethods> kMethodTable = {{
      Routing::local, false},
     {Method::subscriptions_listen, "subscriptions/listen", r2026_07_28, kLast, kRequest, kClient,
      Routing::local, false},
+    {Method::skills_list, "skills/list", kFirst, kLast, kRequest, kClient, Routing::local,
+     kCacheable, kSkills},
+    {Method::skills_get, "skills/get", kFirst, kLast, kRequest, kClient, Routing::by_uri,
+     kCacheable, kSkills},
+    {Method::resources_directory_read, "resources/directory/read", kFirst, kLast, kRequest, kClient,
+     Routing::by_uri, false, kSkills},
     {Method::notify_initialized, "notifications/initialized", kFirst, kLatestLegacy, kNotification,
      kClient, Routing::local, false},
     {Method::notify_cancelled, "notifications/cancelled", kFirst, kLast, kNotification, kClient,
@@ -73,6 +81,7 @@ constexpr std::array<MethodInfo, kMethods> kMethodTable = {{
      kServer, Routing::local, false},
     {Method::roots_list, "roots/list", kFirst, kLatestLegacy, kRequest, kServer, Routing::local,
      false},
+    {Method::foreign, "", kFirst, kLast, kRequest, kClient, Routing::local, false},
 }};
 
 constexpr bool in_order() {
@@ -106,6 +115,7 @@ constexpr std::array<ListInfo, kListKinds> kListTable = {{
     {ListKind::resources, Method::resources_list, "resources", "resources", "uri"},
     {ListKind::resource_templates, Method::resources_templates_list, "resourceTemplates",
      "resources", "uriTemplate"},
+    {ListKind::skills, Method::skills_list, "skills", kSkills, "uri"},
 }};
 
 }  // namespace
@@ -121,6 +131,10 @@ std::optional<Method> parse_method(std::string_view name) {
                                    });
   if (at == kByName.end() || kMethodTable[*at].name != name) return std::nullopt;
   return kMethodTable[*at].method;
+}
+
+Method method_of(std::string_view name) {
+  return parse_method(name).value_or(Method::foreign);
 }
 
 bool exists_in(Method method, Revision revision) {

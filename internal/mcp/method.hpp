@@ -2,6 +2,7 @@
 // and which result members are cacheable. Pure. Thread: any.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,6 +28,10 @@ enum class Method : std::uint8_t {
   completion_complete,
   logging_set_level,
   subscriptions_listen,
+  // of the extension io.modelcontextprotocol/skills (SEP-2640)
+  skills_list,
+  skills_get,
+  resources_directory_read,
   // notifications from the client
   notify_initialized,
   notify_cancelled,
@@ -43,6 +48,8 @@ enum class Method : std::uint8_t {
   elicitation_create,
   sampling_create_message,
   roots_list,
+  // Of no revision and no extension that mcpx knows: for the server behind it to answer.
+  foreign,
 };
 
 // How a request finds its server on an aggregating endpoint.
@@ -57,19 +64,27 @@ struct MethodInfo {
   bool from_client;  // cancelled and progress travel both ways and count as the client's
   Routing routing;
   bool cacheable;  // its modern result carries ttlMs and cacheScope
+  // The extension that defines it; empty: the core. Extensions are negotiated, not versioned, so
+  // theirs exist in every revision and only where the endpoint advertises them.
+  std::string_view extension = {};
 };
+// Those that have a name; `foreign` has none.
 inline constexpr std::size_t kMethods = static_cast<std::size_t>(Method::roots_list) + 1;
 const MethodInfo& info(Method method);
 std::optional<Method> parse_method(std::string_view name);
+Method method_of(std::string_view name);  // `foreign` for what is not known
 bool exists_in(Method method, Revision revision);
 
-enum class ListKind : std::uint8_t { tools, prompts, resources, resource_templates };
-inline constexpr std::size_t kListKinds = 4;
+enum class ListKind : std::uint8_t { tools, prompts, resources, resource_templates, skills };
+inline constexpr std::size_t kListKinds = 5;
+inline constexpr std::array<ListKind, kListKinds> kAllLists = {
+    ListKind::tools, ListKind::prompts, ListKind::resources, ListKind::resource_templates,
+    ListKind::skills};
 struct ListInfo {
   ListKind kind;
   Method method;                // tools/list
   std::string_view member;      // "tools", "resourceTemplates"
-  std::string_view capability;  // "tools", "prompts", "resources"
+  std::string_view capability;  // "tools", "prompts", "resources"; the extension's name
   std::string_view id_member;   // the member that names an item: "name", "uri", "uriTemplate"
 };
 const ListInfo& info(ListKind kind);

@@ -18,17 +18,21 @@ constexpr std::string_view kDigits = "bcdfghjklmnpqrstvwxyz0123456789";
 constexpr std::size_t kConsonants = 21;
 constexpr std::size_t kDigestSize = 8;
 
-constexpr bool legal(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
+constexpr bool letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+constexpr bool legal(char c, NameCharset charset = NameCharset::dashes) {
+  return letter(c) || (c >= '0' && c <= '9') || c == '_' ||
+         (c == '-' && charset == NameCharset::dashes);
 }
 
 // Appends `text` with everything illegal replaced, one '_' for a whole UTF-8 character.
 // Returns whether nothing had to be.
-bool append_legal(std::string& out, std::string_view text) {
+bool append_legal(std::string& out, std::string_view text, NameCharset charset) {
   bool intact = true;
   for (const char c : text) {
-    if (legal(c)) {
+    if (legal(c, charset)) {
       out += c;
       continue;
     }
@@ -72,17 +76,21 @@ struct Plain {
   bool exact;  // the prefix and the original can be read back from it
 };
 
-Plain plain_name(std::string_view prefix, std::string_view original) {
+Plain plain_name(std::string_view prefix, std::string_view original, NameCharset charset) {
   Plain plain{{}, !original.empty()};
   if (!prefix.empty()) {
     // Reading back takes the first separator for the end of the prefix (a__ + b, a + __b).
     if (prefix.find(kSeparator) != std::string_view::npos || prefix.back() == '_') {
       plain.exact = false;
     }
-    if (!append_legal(plain.name, prefix)) plain.exact = false;
+    if (!append_legal(plain.name, prefix, charset)) plain.exact = false;
     plain.name += kSeparator;
   }
-  if (!append_legal(plain.name, original)) plain.exact = false;
+  if (!append_legal(plain.name, original, charset)) plain.exact = false;
+  if (charset == NameCharset::word && !plain.name.empty() && !letter(plain.name.front())) {
+    plain.name.insert(0, 1, 'x');
+    plain.exact = false;
+  }
   return plain;
 }
 
@@ -97,17 +105,19 @@ std::string with_digest(std::string stem, std::string_view prefix, std::string_v
 
 }  // namespace
 
-std::string exposed_name(std::string_view prefix, std::string_view original, std::size_t limit) {
-  Plain plain = plain_name(prefix, original);
-  if (plain.exact && plain.name.size() <= limit && !looks_digested(plain.name)) {
+std::string exposed_name(std::string_view prefix, std::string_view original,
+                         const NameRules& rules) {
+  Plain plain = plain_name(prefix, original, rules.charset);
+  if (plain.exact && plain.name.size() <= rules.max && !looks_digested(plain.name)) {
     return std::move(plain.name);
   }
-  return with_digest(std::move(plain.name), prefix, original, limit);
+  return with_digest(std::move(plain.name), prefix, original, rules.max);
 }
 
 std::string disambiguated_name(std::string_view prefix, std::string_view original,
-                               std::size_t limit) {
-  return with_digest(plain_name(prefix, original).name, prefix, original, limit);
+                               const NameRules& rules) {
+  Plain plain = plain_name(prefix, original, rules.charset);
+  return with_digest(std::move(plain.name), prefix, original, rules.max);
 }
 
 bool legal_name(std::string_view name, std::size_t limit) {

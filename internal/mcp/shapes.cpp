@@ -249,6 +249,8 @@ Shape definition_shape(ListKind kind) {
       return Shape::resource;
     case ListKind::resource_templates:
       return Shape::resource_template;
+    case ListKind::skills:
+      break;  // no revision of MCP, but the extension, says what is in one
   }
   return Shape::opaque;
 }

@@ -1,5 +1,6 @@
 #include "mcp/uris.hpp"
 
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -7,8 +8,9 @@ namespace mcpx::mcp {
 namespace {
 
 constexpr std::string_view kScheme = "mcpx://";
-constexpr std::string_view kUiScheme = "ui://";
-constexpr std::string_view kUiHost = "ui://mcpx.";
+// Schemes that are kept, as clients look at them: `ui` of MCP Apps (SEP-1865), `skill` (SEP-2640).
+constexpr std::array<std::string_view, 2> kKept = {"ui://", "skill://"};
+constexpr std::string_view kHost = "mcpx.";
 constexpr std::string_view kEscaped = "=/";
 constexpr std::string_view kHex = "0123456789ABCDEF";
 
@@ -84,6 +86,14 @@ std::string original_of(std::string_view tail) {
   return out;
 }
 
+// Empty for a scheme that is not kept.
+std::string_view kept_scheme(std::string_view uri) {
+  for (const std::string_view scheme : kKept) {
+    if (uri.substr(0, scheme.size()) == scheme) return scheme;
+  }
+  return {};
+}
+
 bool legal_server(std::string_view name) {
   if (name.empty()) return false;
   for (const char c : name) {
@@ -95,24 +105,30 @@ bool legal_server(std::string_view name) {
 }  // namespace
 
 std::string exposed_uri(std::string_view server, std::string_view original) {
-  const bool ui = original.substr(0, kUiScheme.size()) == kUiScheme;
-  std::string out(ui ? kUiHost : kScheme);
+  const std::string_view kept = kept_scheme(original);
+  std::string out(kept.empty() ? kScheme : kept);
+  if (!kept.empty()) out += kHost;
   out += server;
   out += '/';
-  append_tail(out, ui ? original.substr(kUiScheme.size()) : original);
+  append_tail(out, original.substr(kept.size()));
   return out;
 }
 
 std::optional<QualifiedUri> parse_exposed_uri(std::string_view exposed) {
-  const bool ui = exposed.substr(0, kUiHost.size()) == kUiHost;
-  if (!ui && exposed.substr(0, kScheme.size()) != kScheme) return std::nullopt;
-  exposed.remove_prefix(ui ? kUiHost.size() : kScheme.size());
+  const std::string_view kept = kept_scheme(exposed);
+  const std::string_view scheme = kept.empty() ? kScheme : kept;
+  if (exposed.substr(0, scheme.size()) != scheme) return std::nullopt;
+  exposed.remove_prefix(scheme.size());
+  if (!kept.empty()) {
+    if (exposed.substr(0, kHost.size()) != kHost) return std::nullopt;
+    exposed.remove_prefix(kHost.size());
+  }
   const std::size_t slash = exposed.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   const std::string_view server = exposed.substr(0, slash);
   if (!legal_server(server)) return std::nullopt;
   std::string original = original_of(exposed.substr(slash + 1));
-  if (ui) original.insert(0, kUiScheme);
+  original.insert(0, kept);
   return QualifiedUri{std::string(server), std::move(original)};
 }
 

@@ -5,6 +5,7 @@
 //   urn:isbn:0451450523             mcpx://files/urn:isbn:0451450523
 //   test://template/{id}/data       mcpx://files/test://template/{id}/data
 //   ui://widget/main.html           ui://mcpx.files/widget/main.html     (hosts look at the scheme)
+//   skill://review/SKILL.md         skill://mcpx.files/review/SKILL.md   (the same)
 //   http://[::1]/a                  mcpx://files/=/http://%5B::1%5D/a
 //
 // The original stands whole behind the server's name, so nothing in it is decoded, and expanding a

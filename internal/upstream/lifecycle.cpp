@@ -23,10 +23,6 @@ constexpr Milliseconds kProven{30'000};
 
 constexpr std::size_t kRemarks = 50;  // kept of one link
 
-const std::vector<mcp::ListKind> kAllLists = {mcp::ListKind::tools, mcp::ListKind::prompts,
-                                              mcp::ListKind::resources,
-                                              mcp::ListKind::resource_templates};
-
 bool same_list(const List& a, const List& b) {
   return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
                     [](const Item& x, const Item& y) { return x.definition == y.definition; }) &&
@@ -96,7 +92,7 @@ Task<void> Lifecycle::recall() {
   });
   if (!known.catalogue) co_return;
   from_store_ = true;
-  publish(known.catalogue, kAllLists);
+  publish(known.catalogue, {mcp::kAllLists.begin(), mcp::kAllLists.end()});
 }
 
 Task<void> Lifecycle::attempt() {
@@ -168,7 +164,7 @@ Task<void> Lifecycle::serve() {
 
 Task<void> Lifecycle::read_lists() {
   std::vector<mcp::ListKind> kinds;
-  for (const mcp::ListKind kind : kAllLists) {
+  for (const mcp::ListKind kind : mcp::kAllLists) {
     const bool asked = !refreshing_.empty();
     if (asked || dirty_[static_cast<std::size_t>(kind)]) kinds.push_back(kind);
   }
@@ -301,7 +297,10 @@ void Lifecycle::list_changed(mcp::ListKind kind) {
     announced_[at] = dirty_[at] = true;
   };
   mark(kind);
-  if (kind == mcp::ListKind::resources) mark(mcp::ListKind::resource_templates);
+  if (kind == mcp::ListKind::resources) {
+    mark(mcp::ListKind::resource_templates);
+    mark(mcp::ListKind::skills);  // whose files are resources
+  }
   event_.wake();
 }
 

@@ -349,6 +349,7 @@ void Listener::remark(const std::string& text) {
   if (events_.remark) events_.remark(text);
 }
 
+// Nothing announces that the skills changed: they live by their ttlMs.
 bool Listener::covers(mcp::ListKind kind) const {
   return agreed_[index_of(kind)];
 }

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "mcp/extensions.hpp"
 #include "mcp/param_headers.hpp"
 #include "mcp/spelling.hpp"
 #include "upstream/http_reply.hpp"
@@ -174,11 +175,16 @@ Task<Result<std::shared_ptr<const Catalogue>>> read_catalogue(
   catalogue->facts = link.facts();
   for (const mcp::ListKind kind : kinds) {
     List& list = catalogue->lists[static_cast<std::size_t>(kind)];
-    if (!json::find(catalogue->facts.capabilities, mcp::info(kind).capability)) {
+    if (!mcp::offers(catalogue->facts.capabilities, kind)) {
       list = List();
       continue;
     }
     Result<List> read = co_await read_list(link, kind, timeout);
+    // An extension that does not work takes nothing else with it.
+    if (!read && link.alive() && kind == mcp::ListKind::skills) {
+      list.remarks = {fmt::format("skills: {}", read.error().message)};
+      continue;
+    }
     if (!read) co_return read.error();
     list = std::move(*read);
   }

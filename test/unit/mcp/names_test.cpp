@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <map>
 #include <random>
 #include <set>
@@ -79,6 +80,25 @@ TEST_CASE("a forced digest differs from the plain name and keeps the limit") {
   REQUIRE(disambiguated_name("t", "echo", kLimit) != name);
   REQUIRE(disambiguated_name("s", "a.b", kLimit) == exposed_name("s", "a.b", kLimit));
   REQUIRE(disambiguated_name("s", std::string(90, 'e'), 16).size() == 16);
+}
+
+TEST_CASE("names for clients that take only words are words, distinct, and the others unchanged") {
+  const NameRules word(kLimit, NameCharset::word);
+  REQUIRE(exposed_name("files", "read_file", word) == "files__read_file");
+  REQUIRE(exposed_name("s", "a-b", word) != exposed_name("s", "a_b", word));
+  REQUIRE(exposed_name("1st", "go", word) != exposed_name("x1st", "go", word));
+  REQUIRE(exposed_name("", "_", word).front() == 'x');
+  std::set<std::string> seen;
+  for (const char* prefix : {"a-b", "a_b", "1", "x1", "", "-", "my-server"}) {
+    for (const char* original : {"t", "t-u", "t_u", "-", "_", "9", "x9"}) {
+      const std::string name = exposed_name(prefix, original, word);
+      CAPTURE(prefix, original, name);
+      REQUIRE(legal_name(name, kLimit));
+      REQUIRE(name.find('-') == std::string::npos);
+      REQUIRE(std::isalpha(static_cast<unsigned char>(name.front())));
+      REQUIRE(seen.insert(name).second);
+    }
+  }
 }
 
 TEST_CASE("legal names are short and made of letters, digits, underscore and hyphen") {

@@ -163,6 +163,7 @@ TEST_CASE("the table of methods agrees with the official schemas") {
     }
     for (std::size_t m = 0; m < kMethods; ++m) {
       const auto method = static_cast<Method>(m);
+      if (!info(method).extension.empty()) continue;  // not the schema's
       CAPTURE(text(revision), info(method).name);
       CHECK(exists_in(method, revision) == (official.count(std::string(info(method).name)) == 1));
     }

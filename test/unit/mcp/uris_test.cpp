@@ -24,6 +24,9 @@ TEST_CASE("a resource URI is qualified by the name of its server") {
       {"test://template/{id}/data", "mcpx://files/test://template/{id}/data"},
       {"file:///my docs/{+path}{?q}", "mcpx://files/file:///my docs/{+path}{?q}"},
       {"ui://widget/main.html", "ui://mcpx.files/widget/main.html"},
+      {"skill://review/SKILL.md", "skill://mcpx.files/review/SKILL.md"},
+      {"skill://acme/a b/SKILL.md", "skill://mcpx.files/=/acme/a%20b/SKILL.md"},
+      {"skill://mcpx.inner/review", "skill://mcpx.files/mcpx.inner/review"},
       {"ui:opaque", "mcpx://files/ui:opaque"},
       {"http://[::1]/a%20b", "mcpx://files/=/http://%5B::1%5D/a%2520b"},
       {"file:///a b", "mcpx://files/=/file:///a%20b"},
@@ -46,7 +49,8 @@ TEST_CASE("a URI that no server of ours qualified is not read as one") {
   for (const char* foreign :
        {"", "file:///x", "mcpx:", "mcpx://", "mcpx://files", "mcpx:///x", "mcpx://a.b/x",
         "mcpx://a%20b/x", "MCPX://files/x", "ui://files/x", "ui://mcpx./x", "ui://mcpx.files",
-        "ui://mcpx.a.b/x", "mcpx://a@b/x"}) {
+        "skill://files/x", "skill://mcpx.files", "skill://mcpx./x", "ui://mcpx.a.b/x",
+        "mcpx://a@b/x"}) {
     CAPTURE(foreign);
     REQUIRE_FALSE(parse_exposed_uri(foreign).has_value());
   }
