@@ -150,6 +150,18 @@ struct Limits {
   std::size_t stderr_bytes = 64u << 10;
 };
 
+// Characters of an exposed name: [A-Za-z0-9_-], or [A-Za-z][A-Za-z0-9_]*.
+enum class NameCharset : std::uint8_t { dashes, word };
+inline constexpr std::size_t kNamesLeast = 16, kNamesMost = 256;
+
+// What clients whose clientInfo.name fits the pattern are shown differently; unset: as others are.
+struct Client {
+  std::string pattern;  // glob
+  std::optional<std::size_t> names_max;
+  std::optional<NameCharset> names_charset;
+  std::optional<std::size_t> page_size;  // 0: one page
+};
+
 struct Config {
   std::string file;  // where it came from
   Listen listen;
@@ -161,6 +173,8 @@ struct Config {
   LogFormat log_format = LogFormat::human;
   std::string log_file;
   std::size_t names_max = 64;
+  std::size_t page_size = 0;              // entries of a list sent at once; 0: all
+  std::vector<Client> clients;            // in the order of the file; the first that fits counts
   Milliseconds session_idle{86'400'000};  // a legacy session unused for that long ends; 0: never
   Milliseconds ready_wait{5'000};         // a list waits this long at most for the first server
   Milliseconds shutdown_grace{5'000};

@@ -116,7 +116,15 @@ constexpr std::array<Key<Config>, 1> kSessions = {{
 }};
 
 constexpr std::array<Key<Config>, 1> kNames = {{
-    {"max", integer_key<&Config::names_max, 16, 256>, "max: 64"},
+    {"max", integer_key<&Config::names_max, kNamesLeast, kNamesMost>, "max: 64"},
+}};
+
+void read_list_page_size(Context& context, const Field& field, Config& config) {
+  read_page_size(context, field, config.page_size);
+}
+
+constexpr std::array<Key<Config>, 1> kLists = {{
+    {"page_size", read_list_page_size, "page_size: 100"},
 }};
 
 void read_path(Context& context, const Field& field, Config& config) {
@@ -153,6 +161,9 @@ void read_sessions(Context& context, const Field& field, Draft& draft) {
 }
 void read_names(Context& context, const Field& field, Draft& draft) {
   read_mapping(context, field, std::span<const Key<Config>>(kNames), draft.config);
+}
+void read_lists(Context& context, const Field& field, Draft& draft) {
+  read_mapping(context, field, std::span<const Key<Config>>(kLists), draft.config);
 }
 
 // Adapts a reader of Config to the draft that holds it.
@@ -194,13 +205,15 @@ std::string default_state_dir(const Environment& environment) {
   return home.empty() ? std::string() : home + "/.local/state/mcpx";
 }
 
-constexpr std::array<Key<Draft>, 16> kRoot = {{
+constexpr std::array<Key<Draft>, 18> kRoot = {{
     {"listen", read_listen, "listen: {http: 127.0.0.1:7332}"},
     {"limits", read_limits, "limits: {body: 16MiB}"},
     {"threads", in_config<integer_key<&Config::threads, 0, 256, Config>>, "threads: 2"},
     {"log", read_log, "log: {level: info}"},
     {"sessions", read_sessions, "sessions: {idle_timeout: 24h}"},
     {"names", read_names, "names: {max: 64}"},
+    {"lists", read_lists, "lists: {page_size: 100}"},
+    {"clients", read_clients, "clients: {some-client: {names: {max: 48}}}"},
     {"path", in_config<read_path>, "path: [/opt/node/bin]"},
     {"ready_wait", in_config<duration_key<&Config::ready_wait, 0, Config>>, "ready_wait: 5s"},
     {"shutdown_grace", in_config<duration_key<&Config::shutdown_grace, 0, Config>>,
@@ -248,6 +261,9 @@ std::vector<std::string> known_keys() {
   add_keys(out, "log.", kLog);
   add_keys(out, "sessions.", kSessions);
   add_keys(out, "names.", kNames);
+  add_keys(out, "lists.", kLists);
+  for (const std::string& key : known_client_keys())
+    out.push_back("clients.NAME." + key);
   for (const std::string& key : known_server_keys())
     out.push_back("servers.NAME." + key);
   return out;

@@ -46,11 +46,17 @@ void read_listen_timeouts(Context& context, const Field& field, ListenDraft& lis
 void check_listen(Context& context, Draft& draft);
 void add_listen_keys(std::vector<std::string>& out);  // "listen.tls.cert"
 
+// `clients:`, a mapping from pattern to client.
+void read_clients(Context& context, const Field& field, Draft& draft);
+// A number of entries, or "all", which is 0.
+void read_page_size(Context& context, const Field& field, std::size_t& size);
+
 // After everything was read: what servers left to the file, and what the environment decides.
 void apply_defaults(Context& context, Draft& draft);
 
 // Every key as a dotted path, "listen.http", "servers.NAME.tools.allow", for documentation checks.
 std::vector<std::string> known_keys();
 std::vector<std::string> known_server_keys();
+std::vector<std::string> known_client_keys();
 
 }  // namespace mcpx::config

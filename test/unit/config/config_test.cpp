@@ -119,6 +119,27 @@ x-anchors: {anything: [goes]}
   CHECK(result->file == "mcpx.yaml");
 }
 
+TEST_CASE("pages of lists, and what clients of some name are shown") {
+  const auto result = load(R"(
+lists: {page_size: 50}
+clients:
+  "Visual Studio*": {names: {max: 40, charset: word}}
+  reader: {page_size: all}
+  quiet:
+)");
+  REQUIRE(result.has_value());
+  CHECK(result->page_size == 50);
+  REQUIRE(result->clients.size() == 3);
+  CHECK(result->clients[0].pattern == "Visual Studio*");
+  CHECK(result->clients[0].names_max == 40);
+  CHECK(result->clients[0].names_charset == NameCharset::word);
+  CHECK_FALSE(result->clients[0].page_size.has_value());
+  CHECK(result->clients[1].page_size == 0);
+  CHECK_FALSE(result->clients[2].names_max.has_value());
+  CHECK(load("lists: {page_size: all}")->page_size == 0);
+  CHECK(load("")->page_size == 0);
+}
+
 TEST_CASE("C75: `servers` and the mcpServers JSON of IDEs load, apart and together") {
   const auto json = load(R"({
 	"mcpServers": {
