@@ -255,10 +255,10 @@ Admin::Reply Admin::tools(std::string_view query) const {
   const auto endpoint = snapshot->find("");
   std::string list = "[";
   if (endpoint) {
-    for (const auto& row : endpoint->tools()) {
-      if (wanted && row.server != *wanted) continue;
+    for (const registry::Entry* tool : endpoint->tools()) {
+      if (wanted && tool->source->name != *wanted) continue;
       if (list.size() > 1) list += ',';
-      list += tool_object(row, *redactor());
+      list += tool_object(*tool, *redactor());
     }
   }
   json::ObjectBuilder body;

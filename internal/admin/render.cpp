@@ -116,11 +116,11 @@ std::string server_object(const upstream::Status& status, const Redactor& redact
   return object.raw("server_info", or_null(redact_json(status.server_info, redactor))).take();
 }
 
-std::string tool_object(const registry::Endpoint::ToolRow& row, const Redactor& redactor) {
-  const std::string definition = redact_json(row.definition, redactor);
+std::string tool_object(const registry::Entry& tool, const Redactor& redactor) {
+  const std::string definition = redact_json(tool.definition, redactor);
   json::ObjectBuilder object;
-  object.string("name", row.exposed).string("server", row.server);
-  object.string("original", row.original);
+  object.string("name", tool.exposed).string("server", tool.source->name);
+  object.string("original", tool.original);
   if (const auto title = json::find_string(definition, "title")) object.string("title", *title);
   object.string("description", json::find_string(definition, "description").value_or(""));
   return object.raw("definition", definition).take();

@@ -28,7 +28,7 @@ std::string error_object(const Error& error, const Redactor& redactor);
 std::string store_object(const store::Status& status, const Redactor& redactor);
 
 std::string server_object(const upstream::Status& status, const Redactor& redactor);
-std::string tool_object(const registry::Endpoint::ToolRow& row, const Redactor& redactor);
+std::string tool_object(const registry::Entry& tool, const Redactor& redactor);
 
 // How a failed call is told: {"error":{...}} and an HTTP status. An error of the server itself has
 // code upstream.rpc_error and is given whole under "rpc".

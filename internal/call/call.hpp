@@ -40,6 +40,8 @@ struct Caller {
   json::Raw client_capabilities;  // raw object: of the request (modern), of the session (legacy)
   json::Raw progress_token;       // raw token, or empty
   std::string_view log_level;     // "warning", or empty for none
+  // It talks to this server alone (/mcp/{server}), extensions of the server's included.
+  bool passes_through = false;
   std::shared_ptr<NotificationSink> sink;   // may be null: then nothing is relayed
   std::shared_ptr<Asker> asker;             // null: it cannot be asked
   mcp::Askable askable = 0;                 // what it declared that it can be asked

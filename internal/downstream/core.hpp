@@ -14,7 +14,6 @@
 #include "downstream/asked.hpp"
 #include "downstream/change_streams.hpp"
 #include "downstream/in_flight.hpp"
-#include "downstream/param_headers.hpp"
 #include "downstream/replays.hpp"
 #include "downstream/session.hpp"
 #include "downstream/slow_calls.hpp"
@@ -47,7 +46,6 @@ struct Local {
   Replays replays;
   SseClients sse;
   ChangeStreams streams;
-  ParamHeaders param_headers;
 };
 
 struct Core : std::enable_shared_from_this<Core> {

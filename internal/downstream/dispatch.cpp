@@ -9,7 +9,9 @@
 #include "downstream/render.hpp"
 #include "downstream/subscribe.hpp"
 #include "downstream/targets.hpp"
+#include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
+#include "mcp/extensions.hpp"
 #include "mcp/spelling.hpp"
 #include "registry/uri_map.hpp"
 #include "upstream/server.hpp"
@@ -31,11 +33,31 @@ Answer no_catalogue() {
 
 namespace {
 
+const std::string& advertised(const registry::Endpoint& endpoint, const Request& request) {
+  return request.modern() ? endpoint.capabilities_modern : endpoint.capabilities_legacy;
+}
+
+// Whether the endpoint has the method at all, whatever it is called with.
+bool routes(const registry::Endpoint& endpoint, const Request& request) {
+  switch (request.method) {
+    case mcp::Method::skills_get:
+      return mcp::offers(advertised(endpoint, request), mcp::ListKind::skills);
+    case mcp::Method::resources_directory_read:
+      return mcp::offers_directories(advertised(endpoint, request));
+    case mcp::Method::foreign:
+      // Of an extension that its server advertises, maybe: the server knows. Never of the tasks
+      // extension, which is not passed on.
+      return !endpoint.aggregate() && !request.message.method.starts_with("tasks/") &&
+             mcp::declares_others(advertised(endpoint, request));
+    default:
+      return true;
+  }
+}
+
 // --- Lists
 
 std::optional<mcp::ListKind> list_of(mcp::Method method) {
-  for (std::size_t i = 0; i < mcp::kListKinds; ++i) {
-    const auto kind = static_cast<mcp::ListKind>(i);
+  for (const mcp::ListKind kind : mcp::kAllLists) {
     if (mcp::info(kind).method == method) return kind;
   }
   return std::nullopt;
@@ -55,16 +77,24 @@ Task<Answer> not_ready(upstream::Server& server) {
 // client of /mcp may have been told of a capability that has gone since; it gets an empty list.
 bool withheld(const registry::Endpoint& endpoint, const Request& request, mcp::ListKind kind) {
   if (!endpoint.ready) return false;
-  if (!request.modern() && request.endpoint.empty()) return false;
-  const auto& capabilities =
-      request.modern() ? endpoint.capabilities_modern : endpoint.capabilities_legacy;
-  return !json::find(capabilities, mcp::info(kind).capability);
+  const bool told_once = !request.modern() && request.endpoint.empty();
+  if (told_once && mcp::info(mcp::info(kind).method).extension.empty()) return false;
+  return !mcp::offers(advertised(endpoint, request), kind);
+}
+
+Answer unknown_cursor() {
+  json::ObjectBuilder data;
+  data.string("code", "list.cursor")
+      .string("remedy", "list again from the start, without a cursor");
+  return Answer::error(rpc::kInvalidParams, "Invalid params: unknown cursor", data.take());
 }
 
 Task<Answer> list(Request& request, mcp::ListKind kind) {
-  // mcpx answers a list in one page, so it never gave out a cursor.
-  if (!request.message.cursor.empty() && request.message.cursor != "\"\"") {
-    co_return Answer::error(rpc::kInvalidParams, "Invalid params: unknown cursor");
+  std::string cursor;
+  if (!request.message.cursor.empty()) {
+    auto text = json::decode_string(request.message.cursor);
+    if (!text) co_return unknown_cursor();
+    cursor = std::move(*text);
   }
   std::string name(request.endpoint);
   EndpointPtr endpoint = co_await endpoint_when_listed(request.core, std::move(name));
@@ -75,9 +105,10 @@ Task<Answer> list(Request& request, mcp::ListKind kind) {
   if (!endpoint) co_return no_catalogue();
   if (endpoint->server && !endpoint->ready) co_return co_await not_ready(*endpoint->server);
   if (withheld(*endpoint, request, kind)) co_return method_not_found(request);
-  const registry::Rendered& rendered = endpoint->list(kind, request.revision);
-  if (!rendered) co_return no_catalogue();
-  co_return Answer::shared(rendered);
+  const registry::Profile profile = endpoint->profiles().of(request.client_info);
+  registry::Rendered page = endpoint->page(kind, request.revision, profile, cursor);
+  if (!page) co_return unknown_cursor();
+  co_return Answer::shared(std::move(page));
 }
 
 // --- Calls
@@ -132,6 +163,24 @@ Answer spell(call::Outcome outcome, const Request& request, const registry::Targ
   return Answer::result(std::move(text));
 }
 
+// Extensions that an endpoint does not carry are not declared to its server, which would use them.
+// Empty when the client's capabilities are to be passed on as they are.
+std::string carried_capabilities(const Request& request) {
+  if (!json::may_mention(request.client_capabilities, "extensions")) return {};
+  const auto extensions = json::find(request.client_capabilities, "extensions");
+  if (!extensions || !json::is_object(*extensions)) return {};
+  json::Splice carried(*extensions);
+  json::Members members(*extensions);
+  while (const auto member = members.next()) {
+    const bool known = member->key_is(mcp::kApps) || member->key_is(mcp::kSkills);
+    const bool kept = known || (!request.endpoint.empty() && !member->key_is(mcp::kTasks));
+    const auto key = json::decode_string(member->key);
+    if (!kept && key) carried.remove(*key);
+  }
+  if (!carried.changed()) return {};
+  return json::Splice(request.client_capabilities).set("extensions", carried.text()).text();
+}
+
 }  // namespace
 
 void describe_caller(call::Caller& caller, const Request& request) {
@@ -142,6 +191,7 @@ void describe_caller(call::Caller& caller, const Request& request) {
   caller.client_capabilities = request.client_capabilities;
   caller.progress_token = request.progress_token;
   caller.log_level = request.log_level;
+  caller.passes_through = !request.endpoint.empty();
   caller.sink = request.sink;
   caller.asker = request.asker;
   caller.askable = request.askable;
@@ -174,6 +224,7 @@ Task<Answer> forward(Request& request) {
     endpoint = co_await endpoint_when_ready(request.core, std::move(name));
   }
   if (!endpoint) co_return no_catalogue();
+  if (!routes(*endpoint, request)) co_return method_not_found(request);
   Resolution resolution = resolve(*endpoint, request);
   if (std::holds_alternative<Answer>(resolution) && may_still_come(request)) {
     std::string all;
@@ -192,6 +243,8 @@ Task<Answer> forward(Request& request) {
   call.target_member = found.member;
   call.target_value = std::move(found.value);
   describe_caller(call.caller, request);
+  const std::string carried = carried_capabilities(request);
+  if (!carried.empty()) call.caller.client_capabilities = carried;
   upstream::Server& server = *found.target.server;
   call::Outcome outcome;
   if (request.modern() && ask::may_ask(call)) {
@@ -236,12 +289,17 @@ Task<Answer> discover(Request& request) {
 }  // namespace
 
 Task<Answer> dispatch(Request& request) {
+  const bool nobody_knows = request.method == mcp::Method::foreign && request.endpoint.empty();
+  if (nobody_knows) co_return method_not_found(request);
   if (const auto kind = list_of(request.method)) co_return co_await list(request, *kind);
   switch (request.method) {
     case mcp::Method::tools_call:
     case mcp::Method::prompts_get:
     case mcp::Method::resources_read:
     case mcp::Method::completion_complete:
+    case mcp::Method::skills_get:
+    case mcp::Method::resources_directory_read:
+    case mcp::Method::foreign:
       co_return co_await forward(request);
     case mcp::Method::server_discover:
       co_return co_await discover(request);

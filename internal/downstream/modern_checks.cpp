@@ -51,14 +51,15 @@ Check check_method(const http1::Fields& fields, const rpc::Message& message) {
                               *header, message.method));
 }
 
-// Mcp-Name mirrors params.name, for resources/read params.uri.
+// Mcp-Name mirrors params.name, for resources/read params.uri. The methods of skills have a `uri`
+// too, for which their specification asks no field: one that is there must say the same.
 Check check_name(const http1::Fields& fields, const rpc::Message& message, mcp::Method method) {
-  const bool by_uri = method == mcp::Method::resources_read;
-  if (!by_uri && method != mcp::Method::tools_call && method != mcp::Method::prompts_get) {
-    return std::nullopt;
-  }
+  const mcp::Routing routing = mcp::info(method).routing;
+  const bool by_uri = routing == mcp::Routing::by_uri;
+  if (!by_uri && routing != mcp::Routing::by_name) return std::nullopt;
   const auto value = json::decode_string(by_uri ? message.uri : message.name);
   if (!value) return invalid(fmt::format("'{}' must be a string", by_uri ? "uri" : "name"));
+  if (!mcp::info(method).extension.empty() && !field(fields, kNameField)) return std::nullopt;
   const auto header = single(fields, kNameField);
   if (header.has_error()) return header.error();
   const auto decoded = decode_mirrored(*header);
@@ -137,14 +138,13 @@ boost::system::result<ModernRequest, Refusal> check_modern(const http1::Fields& 
   if (auto refusal = check_method(fields, message)) return *refusal;
 
   request.revision = *mcp::parse_revision(*version);
-  const auto method = mcp::parse_method(message.method);
-  const bool known = method && mcp::exists_in(*method, request.revision) &&
-                     mcp::info(*method).from_client && !mcp::info(*method).notification;
-  if (!known) {
+  request.method = mcp::method_of(message.method);
+  const mcp::MethodInfo& method = mcp::info(request.method);
+  const bool exists = mcp::exists_in(request.method, request.revision);
+  if (!exists || !method.from_client || method.notification) {
     return Refusal(404, rpc::kMethodNotFound, fmt::format("Method not found: {}", message.method));
   }
-  request.method = *method;
-  if (auto refusal = check_name(fields, message, *method)) return *refusal;
+  if (auto refusal = check_name(fields, message, request.method)) return *refusal;
   return request;
 }
 

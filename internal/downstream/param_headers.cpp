@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <utility>
-
 #include "downstream/fields.hpp"
 
 namespace mcpx::downstream {
@@ -50,24 +48,6 @@ std::optional<std::string> mismatched_param(const http1::Fields& fields,
     if (auto wrong = check(fields, param, arguments)) return wrong;
   }
   return std::nullopt;
-}
-
-const std::vector<mcp::MirroredParam>* ParamHeaders::find(
-    const std::shared_ptr<const registry::Endpoint>& endpoint, const std::string& tool) {
-  Table& table = tables_[endpoint->name];
-  if (table.endpoint.lock() != endpoint) {
-    table.endpoint = endpoint;
-    table.tools.clear();
-    for (const auto& row : endpoint->tools()) {
-      const auto schema = json::find(row.definition, "inputSchema");
-      if (!schema) continue;
-      // A tool with invalid annotations mirrors nothing: no client may call it by them.
-      auto read = mcp::read_param_headers(*schema);
-      if (!read.params.empty()) table.tools.emplace(row.exposed, std::move(read.params));
-    }
-  }
-  const auto found = table.tools.find(tool);
-  return found == table.tools.end() ? nullptr : &found->second;
 }
 
 }  // namespace mcpx::downstream

@@ -14,7 +14,7 @@ namespace mcpx::downstream {
 namespace {
 
 bool is_call(mcp::Method method) {
-  return mcp::info(method).routing != mcp::Routing::local;
+  return mcp::info(method).routing != mcp::Routing::local || method == mcp::Method::foreign;
 }
 
 bool asks_on_wire(const Request& request) {

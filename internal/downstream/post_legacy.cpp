@@ -43,7 +43,7 @@ void take_response(Core& core, const SessionPtr& session, const rpc::Message& me
 }
 
 Task<void> serve_in_session(Post& post, const rpc::Message& message, const SessionPtr& session) {
-  const auto method = mcp::parse_method(message.method);
+  const mcp::Method method = mcp::method_of(message.method);
   if (!served(method, session->revision)) {
     const Answer answer = Answer::error(rpc::kMethodNotFound, not_found_message(message));
     co_return co_await send_answer(post.exchange, post.accepted, message.id, answer, kNoFields);
@@ -53,7 +53,7 @@ Task<void> serve_in_session(Post& post, const rpc::Message& message, const Sessi
   runtime::CancelSource cancel;
   Local& local = post.core.local(post.exchange.shard());
   InFlight::Entry entry(local.in_flight, *session, message.id, cancel);
-  Request request(post.core, message, post.endpoint, session->revision, *method);
+  Request request(post.core, message, post.endpoint, session->revision, method);
   describe_session(request, *session);
   request.cancel = &cancel;
   co_await serve_request(post, request);
@@ -68,9 +68,9 @@ void note(Core& core, const SessionPtr& session, const rpc::Message& message) {
   }
 }
 
-bool served(std::optional<mcp::Method> method, mcp::Revision revision) {
-  return method && mcp::exists_in(*method, revision) && mcp::info(*method).from_client &&
-         !mcp::info(*method).notification;
+bool served(mcp::Method method, mcp::Revision revision) {
+  return mcp::exists_in(method, revision) && mcp::info(method).from_client &&
+         !mcp::info(method).notification;
 }
 
 void describe_session(Request& request, const Session& session) {
@@ -90,7 +90,7 @@ std::string not_found_message(const rpc::Message& message) {
 Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionPtr session,
                                std::shared_ptr<call::NotificationSink> sink,
                                std::string_view request_id) {
-  const auto method = mcp::parse_method(message.method);
+  const mcp::Method method = mcp::method_of(message.method);
   if (!served(method, session->revision)) {
     co_return Answer::error(rpc::kMethodNotFound, not_found_message(message));
   }
@@ -98,7 +98,7 @@ Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionP
   runtime::CancelSource cancel;
   InFlight::Entry entry(core.local(runtime::Shard::current()).in_flight, *session, message.id,
                         cancel);
-  Request request(core, message, session->endpoint, session->revision, *method);
+  Request request(core, message, session->endpoint, session->revision, method);
   describe_session(request, *session);
   request.cancel = &cancel;
   request.sink = std::move(sink);

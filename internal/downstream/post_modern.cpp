@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "downstream/answer.hpp"
+#include "downstream/param_headers.hpp"
 #include "downstream/post_parts.hpp"
 #include "mcp/error_codes.hpp"
 
@@ -14,11 +15,10 @@ std::optional<Refusal> check_params(Post& post, const rpc::Message& message) {
   const EndpointPtr endpoint = endpoint_now(post.core, post.endpoint);
   const auto name = json::decode_string(message.name);
   if (!endpoint || !name) return std::nullopt;
-  ParamHeaders& headers = post.core.local(post.exchange.shard()).param_headers;
-  const auto* params = headers.find(endpoint, *name);
-  if (!params) return std::nullopt;
+  const upstream::ToolTraits* traits = endpoint->tool_traits(*name);
+  if (!traits || traits->mirrored.empty()) return std::nullopt;
   const json::Raw arguments = json::find(message.params, "arguments").value_or("{}");
-  const auto wrong = mismatched_param(post.fields, *params, arguments);
+  const auto wrong = mismatched_param(post.fields, traits->mirrored, arguments);
   if (!wrong) return std::nullopt;
   return Refusal(400, mcp::kHeaderMismatch, "Header mismatch: " + *wrong);
 }

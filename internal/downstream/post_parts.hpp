@@ -65,7 +65,7 @@ Task<void> serve_legacy(Post& post, const rpc::Message& message);
 Task<void> serve_batch(Post& post, PaddedBuffer body);
 
 // True for a request that clients of that revision may send.
-bool served(std::optional<mcp::Method> method, mcp::Revision revision);
+bool served(mcp::Method method, mcp::Revision revision);
 std::string not_found_message(const rpc::Message& message);
 void describe_session(Request& request, const Session& session);
 // The answer to a request of a session that has no exchange of its own: an element of a batch, or

@@ -8,6 +8,7 @@
 
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
+#include "mcp/extensions.hpp"
 
 namespace mcpx::downstream {
 namespace {
@@ -46,13 +47,13 @@ std::string_view closest_tool(const registry::Endpoint& endpoint, std::string_vi
   std::string_view closest;
   std::size_t nearest = std::min(kFarthest, name.size() / 3) + 1;
   std::size_t compared = 0;
-  for (const auto& row : endpoint.tools()) {
-    if (row.original == name) return row.exposed;  // forgot the prefix
+  for (const registry::Entry* tool : endpoint.tools()) {
+    if (tool->original == name) return tool->exposed;  // forgot the prefix
     if (++compared > kMostCompared) break;
-    const std::size_t far = distance(name, row.exposed);
+    const std::size_t far = distance(name, tool->exposed);
     if (far < nearest) {
       nearest = far;
-      closest = row.exposed;
+      closest = tool->exposed;
     }
   }
   return closest;
@@ -92,12 +93,30 @@ Answer unknown_prompt(const Request& request, std::string_view name) {
                        data.take());
 }
 
-// -32002 is what legacy revisions define for it, -32602 what 2026-07-28 does; `uri` in both.
+// -32002 is what legacy revisions define for it, -32602 what 2026-07-28 and SEP-2640 do; `uri` in
+// all of them.
 Answer unknown_resource(const Request& request, std::string_view uri) {
   json::ObjectBuilder data;
   data.string("uri", uri);
-  return Answer::error(request.modern() ? rpc::kInvalidParams : mcp::kResourceNotFound,
-                       "Resource not found", data.take());
+  const bool legacy_code = !request.modern() && mcp::info(request.method).extension.empty();
+  std::string_view message = "Resource not found";
+  if (request.method == mcp::Method::skills_get) message = "There is no skill of that URI";
+  if (request.method == mcp::Method::resources_directory_read) {
+    message = "There is no directory of that URI";
+  }
+  return Answer::error(legacy_code ? mcp::kResourceNotFound : rpc::kInvalidParams, message,
+                       data.take());
+}
+
+// Whether the server of a resource knows the method: what one server offers is not asked of
+// another.
+bool knows(const registry::Endpoint& endpoint, mcp::Method method, const registry::Target& target) {
+  if (mcp::info(method).extension.empty()) return true;
+  const json::Raw capabilities = endpoint.capabilities_of(*target.server);
+  if (method == mcp::Method::resources_directory_read) {
+    return mcp::offers_directories(capabilities);
+  }
+  return mcp::offers(capabilities, mcp::ListKind::skills);
 }
 
 // What is the same on both sides is left alone: the params then pass byte for byte.
@@ -139,6 +158,9 @@ Resolution resolve_ref(const registry::Endpoint& endpoint, const Request& reques
 }  // namespace
 
 Resolution resolve(const registry::Endpoint& endpoint, const Request& request) {
+  if (request.method == mcp::Method::foreign) {
+    return Resolved{{endpoint.server, endpoint.name, {}, false}, {}, {}};
+  }
   switch (mcp::info(request.method).routing) {
     case mcp::Routing::by_ref:
       return resolve_ref(endpoint, request);
@@ -146,7 +168,9 @@ Resolution resolve(const registry::Endpoint& endpoint, const Request& request) {
       const auto uri = json::decode_string(request.message.uri);
       if (!uri) return missing("uri");
       auto target = endpoint.resource(*uri);
-      if (!target) return unknown_resource(request, *uri);
+      if (!target || !knows(endpoint, request.method, *target)) {
+        return unknown_resource(request, *uri);
+      }
       return resolved(std::move(*target), "uri", *uri);
     }
     default: {

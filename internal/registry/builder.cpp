@@ -6,28 +6,16 @@
 #include <map>
 #include <utility>
 
-#include "json/splice.hpp"
-#include "mcp/error_codes.hpp"
+#include "json/json.hpp"
+#include "mcp/extensions.hpp"
 #include "mcp/names.hpp"
-#include "mcp/uris.hpp"
+#include "registry/capabilities.hpp"
 #include "registry/uri_map.hpp"
 
 namespace mcpx::registry {
 namespace {
 
-constexpr std::array kKinds = {mcp::ListKind::tools, mcp::ListKind::prompts,
-                               mcp::ListKind::resources, mcp::ListKind::resource_templates};
 constexpr std::size_t kCollisionsReported = 50;
-
-// What the aggregating endpoint offers whatever its servers do at the moment: they come and go, and
-// a legacy client asks once.
-std::string aggregate_capabilities(bool subscribe) {
-  const std::string_view resources =
-      subscribe ? R"({"subscribe":true,"listChanged":true})" : R"({"listChanged":true})";
-  return fmt::format(R"({{"completions":{{}},"logging":{{}},"prompts":{{"listChanged":true}},)"
-                     R"("resources":{},"tools":{{"listChanged":true}}}})",
-                     resources);
-}
 
 // A server that was never heard of may offer it.
 bool may_subscribe(const ServerView& view) {
@@ -35,54 +23,53 @@ bool may_subscribe(const ServerView& view) {
   return json::find(view.catalogue->facts.capabilities, "resources", "subscribe") == "true";
 }
 
+using PartPtr = std::shared_ptr<const Part>;
+
 bool shown(const config::Server& config, mcp::ListKind kind, const std::string& id) {
   return kind != mcp::ListKind::tools || config.tool_allowed(id);
 }
 
-// A server's own capabilities as far as mcpx carries them: a member that is not routed is not
-// advertised (design section 5).
-std::string passed_capabilities(json::Raw own) {
-  json::ObjectBuilder out;
-  for (const std::string_view key : {"completions", "logging"}) {
-    if (const auto value = json::find(own, key)) out.raw(key, *value);
-  }
-  for (const std::string_view key : {"prompts", "resources", "tools"}) {
-    const auto value = json::find(own, key);
-    if (!value || !json::is_object(*value)) continue;
-    json::Splice member(*value);
-    member.set("listChanged", "true");
-    out.raw(key, member.text());
-  }
-  return out.take();
+bool has_name(mcp::ListKind kind) {
+  return kind == mcp::ListKind::tools || kind == mcp::ListKind::prompts;
+}
+
+// The narrowest of what contributes (2026-07-28 server/utilities/caching).
+void narrow(ListView& list, const upstream::Catalogue& catalogue, mcp::ListKind kind, bool first) {
+  const upstream::List& own = catalogue.list(kind);
+  list.caching.ttl_ms = first ? own.ttl_ms : std::min(list.caching.ttl_ms, own.ttl_ms);
+  list.caching.is_private = list.caching.is_private || own.is_private;
 }
 
 }  // namespace
 
 class Builder {
  public:
-  Builder(const BuildOptions& options, std::vector<std::string>& collisions)
-      : options_(options), collisions_(collisions) {}
+  Builder(const BuildOptions& options, Snapshot& snapshot, const Snapshot* before)
+      : options_(options), snapshot_(snapshot), before_(before) {}
 
   std::shared_ptr<Endpoint> aggregate(const std::vector<ServerView>& servers) {
     auto endpoint = std::make_shared<Endpoint>();
-    const bool subscribe = std::any_of(servers.begin(), servers.end(), may_subscribe);
-    endpoint->capabilities_legacy = aggregate_capabilities(subscribe);
-    endpoint->capabilities_modern = endpoint->capabilities_legacy;
+    endpoint->server_info_ = options_.server_info;
+    endpoint->profiles_ = options_.profiles;
+    for (std::size_t i = 1; i < options_.profiles->rules().size(); ++i)
+      endpoint->renamed_.emplace_back();
     endpoint->bare_ = bare_server(servers);
-    for (const ServerView& view : servers) {
+    std::vector<std::string_view> capabilities;
+    for (std::size_t place = 0; place < servers.size(); ++place) {
+      const ServerView& view = servers[place];
       endpoint->servers_.emplace(view.config->name, view.server.get());
       hold(*endpoint, view);
       if (!view.catalogue) continue;
       endpoint->ready = true;
       add_instructions(*endpoint, view);
+      capabilities.push_back(view.catalogue->facts.capabilities);
+      endpoint->parts_.push_back(qualified_part(*endpoint, view, place));
+      list_part(endpoint->view_, *endpoint->parts_.back());
     }
-    for (const mcp::ListKind kind : kKinds) {
-      Rendering rendering(kind, options_);
-      for (const ServerView& view : servers) {
-        if (view.catalogue) add_qualified(*endpoint, rendering, view, kind);
-      }
-      rendering.finish(endpoint->lists_[static_cast<std::size_t>(kind)]);
-    }
+    const bool subscribe = std::any_of(servers.begin(), servers.end(), may_subscribe);
+    endpoint->capabilities_legacy = endpoint->capabilities_modern =
+        merged_capabilities(capabilities, subscribe);
+    report_shared_prompts(endpoint->view_);
     return endpoint;
   }
 
@@ -93,19 +80,19 @@ class Builder {
     hold(*endpoint, view);
     endpoint->config = view.config;
     endpoint->ready = view.catalogue != nullptr;
-    endpoint->capabilities_legacy = aggregate_capabilities(true);
+    endpoint->server_info_ = options_.server_info;
+    endpoint->profiles_ = options_.profiles;
+    endpoint->capabilities_legacy = merged_capabilities({}, true);
     if (view.catalogue) {
-      endpoint->capabilities_legacy = passed_capabilities(view.catalogue->facts.capabilities);
-      if (auto text = json::decode_string(view.catalogue->facts.instructions)) {
+      const mcp::ServerFacts& facts = view.catalogue->facts;
+      endpoint->capabilities_legacy = passed_capabilities(facts.capabilities);
+      if (auto text = json::decode_string(facts.instructions)) {
         endpoint->instructions = std::move(*text);
       }
+      endpoint->parts_.push_back(own_part(view));
+      list_part(endpoint->view_, *endpoint->parts_.back());
     }
     endpoint->capabilities_modern = endpoint->capabilities_legacy;
-    for (const mcp::ListKind kind : kKinds) {
-      Rendering rendering(kind, options_);
-      if (view.catalogue) add_own(*endpoint, rendering, view, kind);
-      rendering.finish(endpoint->lists_[static_cast<std::size_t>(kind)]);
-    }
     return endpoint;
   }
 
@@ -113,66 +100,6 @@ class Builder {
   static void hold(Endpoint& endpoint, const ServerView& view) {
     endpoint.sources_.push_back(view.server.get());
     endpoint.held_.push_back(view.server);
-  }
-
-  // One list being rendered for all revisions at once.
-  class Rendering {
-   public:
-    Rendering(mcp::ListKind kind, const BuildOptions& options) : kind_(kind), options_(options) {
-      for (std::string& text : texts_) {
-        text = fmt::format("{{\"{}\":[", mcp::info(kind).member);
-      }
-    }
-
-    void add(json::Raw definition) {
-      for (const mcp::Revision revision : mcp::kAllRevisions) {
-        std::string& text = texts_[static_cast<std::size_t>(revision)];
-        if (any_) text += ',';
-        mcp::append_definition_for(text, kind_, definition, revision);
-      }
-      any_ = true;
-    }
-
-    // The narrowest of what contributes (requirement: an aggregate takes the smallest ttlMs and is
-    // private if any page is).
-    void caching(const upstream::List& list) {
-      ttl_ms_ = ttl_ms_ ? std::min(*ttl_ms_, list.ttl_ms) : list.ttl_ms;
-      is_private_ = is_private_ || list.is_private;
-    }
-
-    void finish(std::array<Rendered, mcp::kRevisions>& into) {
-      for (const mcp::Revision revision : mcp::kAllRevisions) {
-        const auto at = static_cast<std::size_t>(revision);
-        std::string& text = texts_[at];
-        text += ']';
-        if (mcp::era_of(revision) == mcp::Era::modern) {
-          text += fmt::format(R"(,"resultType":"complete","ttlMs":{},"cacheScope":"{}")",
-                              ttl_ms_.value_or(0), is_private_ ? "private" : "public");
-          if (!options_.server_info.empty()) {
-            text +=
-                fmt::format(R"(,"_meta":{{"{}":{}}})", mcp::kMetaServerInfo, options_.server_info);
-          }
-        }
-        text += '}';
-        // Revisions that spell a list alike share its bytes.
-        into[at] = at > 0 && *into[at - 1] == text
-                       ? into[at - 1]
-                       : std::make_shared<const std::string>(std::move(text));
-      }
-    }
-
-   private:
-    mcp::ListKind kind_;
-    const BuildOptions& options_;
-    std::array<std::string, mcp::kRevisions> texts_;
-    std::optional<std::int64_t> ttl_ms_;
-    bool is_private_ = false, any_ = false;
-  };
-
-  static Endpoint::Names& names_of(Endpoint& endpoint, mcp::ListKind kind) {
-    if (kind == mcp::ListKind::tools) return endpoint.tools_;
-    if (kind == mcp::ListKind::prompts) return endpoint.prompts_;
-    return endpoint.resources_;
   }
 
   // The server that is shown under its own names and URIs; none when two ask for it.
@@ -194,85 +121,147 @@ class Builder {
   }
 
   void report(std::string text) {
-    if (collisions_.size() < kCollisionsReported) collisions_.push_back(std::move(text));
+    if (snapshot_.collisions.size() < kCollisionsReported) {
+      snapshot_.collisions.push_back(std::move(text));
+    }
   }
 
-  // The name under which an item of a server appears; unique among `taken`.
-  std::string unique_name(const ServerView& view, const std::string& original,
-                          const Endpoint::Names& taken) {
-    const std::string prefix = view.config->prefix.value_or(view.config->name);
-    std::string name = mcp::exposed_name(prefix, original, options_.names_max);
-    if (taken.count(name) == 0) return name;
-    const std::string plain = name;
-    name = mcp::exposed_name(view.config->name, original, options_.names_max);
-    if (taken.count(name) != 0) {
-      name = mcp::disambiguated_name(view.config->name, original, options_.names_max);
+  // --- Parts
+
+  // What the snapshot before has of a server that lists the same and is shown the same way.
+  PartPtr part_before(std::string_view endpoint, const ServerView& view, bool own_uris) const {
+    const auto old = before_ ? before_->find(endpoint) : nullptr;
+    if (!old || before_->profiles->rules().front() != rules()) return nullptr;
+    for (const PartPtr& part : old->parts_) {
+      const Source& source = part->source;
+      if (source.catalogue == view.catalogue && source.config == view.config &&
+          source.server == view.server.get() && source.own_uris == own_uris && !part->renamed) {
+        return part;
+      }
     }
-    if (taken.count(name) != 0) return {};
+    return nullptr;
+  }
+  const mcp::NameRules& rules() const { return options_.profiles->rules().front(); }
+
+  static std::shared_ptr<Part> empty_part(const ServerView& view, std::size_t place,
+                                          bool own_uris) {
+    auto part = std::make_shared<Part>();
+    part->source = {view.server.get(),
+                    view.config,
+                    view.config->name,
+                    view.config->prefix.value_or(view.config->name),
+                    place,
+                    own_uris,
+                    view.catalogue};
+    return part;
+  }
+
+  // The server's items under names that no other server has taken in `endpoint` so far.
+  PartPtr qualified_part(const Endpoint& endpoint, const ServerView& view, std::size_t place) {
+    const bool own_uris = endpoint.bare_ && endpoint.bare_->server_name == view.config->name;
+    PartPtr known = part_before("", view, own_uris);
+    if (known && known->source.place == place && !taken(endpoint.view_, *known)) return known;
+    const auto part = empty_part(view, place, own_uris);
+    for (const mcp::ListKind kind : mcp::kAllLists) {
+      for (const upstream::Item& item : view.catalogue->list(kind).items) {
+        if (!shown(*view.config, kind, item.id)) continue;
+        std::string exposed = has_name(kind) ? unique_name(*part, item.id, endpoint.view_, kind)
+                                             : shown_uri(view.config->name, item.id, own_uris);
+        if (exposed.empty()) continue;
+        std::string definition =
+            expose_definition(kind, item.definition, exposed, view.config->name, own_uris);
+        const std::string_view name = part->keep(std::move(exposed));
+        part->entries[static_cast<std::size_t>(kind)].push_back(
+            {&part->source, name, item.id, part->keep(std::move(definition))});
+      }
+    }
+    return part;
+  }
+
+  PartPtr own_part(const ServerView& view) const {
+    if (PartPtr known = part_before(view.config->name, view, true)) return known;
+    const auto part = empty_part(view, 0, true);
+    for (const mcp::ListKind kind : mcp::kAllLists) {
+      for (const upstream::Item& item : view.catalogue->list(kind).items) {
+        if (!shown(*view.config, kind, item.id)) continue;
+        part->entries[static_cast<std::size_t>(kind)].push_back(
+            {&part->source, item.id, item.id, item.definition});
+      }
+    }
+    return part;
+  }
+
+  static bool taken(const View& view, const Part& part) {
+    const auto any = [&](mcp::ListKind kind) {
+      const std::vector<Entry>& entries = part.of(kind);
+      return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+        return view.names(kind).count(entry.exposed) != 0;
+      });
+    };
+    return any(mcp::ListKind::tools) || any(mcp::ListKind::prompts);
+  }
+
+  // The name under which an item of a server appears; empty when there is none left.
+  std::string unique_name(Part& part, const std::string& original, const View& view,
+                          mcp::ListKind kind) {
+    const Names& names = view.names(kind);
+    const auto other = names.find(mcp::exposed_name(part.source.prefix, original, rules()));
+    std::string name = free_name(names, part.source, original, rules());
+    if (other == names.end()) return name;
+    part.renamed = true;
+    if (name.empty()) return name;
     report(fmt::format("'{}' of server {} is shown as '{}': '{}' was taken by server {}", original,
-                       view.config->name, name, plain, taken.at(plain).server_name));
+                       part.source.name, name, other->second->exposed,
+                       other->second->source->name));
     return name;
   }
 
-  void add_qualified(Endpoint& endpoint, Rendering& rendering, const ServerView& view,
-                     mcp::ListKind kind) {
-    const bool by_name = kind == mcp::ListKind::tools || kind == mcp::ListKind::prompts;
-    const std::string& server = view.config->name;
-    const bool own_uris = endpoint.bare_ && endpoint.bare_->server_name == server;
-    Endpoint::Names& names = names_of(endpoint, kind);
-    const upstream::List& list = view.catalogue->list(kind);
-    for (const upstream::Item& item : list.items) {
-      if (!shown(*view.config, kind, item.id)) continue;
-      if (kind == mcp::ListKind::prompts) note_shared(item.id, server);
-      const std::string exposed =
-          by_name ? unique_name(view, item.id, names) : shown_uri(server, item.id, own_uris);
-      if (exposed.empty()) continue;
-      const std::string definition =
-          expose_definition(kind, item.definition, exposed, server, own_uris);
-      rendering.add(definition);
-      names.emplace(exposed, Target{view.server.get(), server, item.id, own_uris});
-      if (kind == mcp::ListKind::tools) {
-        endpoint.tool_rows_.push_back({exposed, item.id, server, definition});
-      }
-    }
-    rendering.caching(list);
-  }
+  // --- Lists
 
-  void add_own(Endpoint& endpoint, Rendering& rendering, const ServerView& view,
-               mcp::ListKind kind) {
-    const upstream::List& list = view.catalogue->list(kind);
-    for (const upstream::Item& item : list.items) {
-      if (!shown(*view.config, kind, item.id)) continue;
-      rendering.add(item.definition);
-      if (kind == mcp::ListKind::tools) {
-        endpoint.tool_rows_.push_back({item.id, item.id, view.config->name, item.definition});
+  static void list_part(View& view, const Part& part) {
+    for (const mcp::ListKind kind : mcp::kAllLists) {
+      ListView& list = view.lists[static_cast<std::size_t>(kind)];
+      const upstream::Catalogue& catalogue = *part.source.catalogue;
+      if (mcp::offers(catalogue.facts.capabilities, kind)) {
+        narrow(list, catalogue, kind, list.contributors == 0);
+        ++list.contributors;
+      }
+      Names* names = nullptr;
+      if (kind == mcp::ListKind::tools) names = &view.tools;
+      if (kind == mcp::ListKind::prompts) names = &view.prompts;
+      for (const Entry& entry : part.of(kind)) {
+        list.entries.push_back(&entry);
+        if (names) names->emplace(entry.exposed, &entry);
       }
     }
-    rendering.caching(list);
   }
 
   // People pick prompts by name, so it is said when two servers offer one of the same name, though
   // both are usable under their prefixes (case C43).
-  void note_shared(const std::string& name, const std::string& server) {
-    const auto [at, fresh] = first_server_.emplace(name, server);
-    if (!fresh && at->second != server) {
+  void report_shared_prompts(const View& view) {
+    std::map<std::string_view, const Source*> first;
+    for (const Entry* prompt : view.of(mcp::ListKind::prompts).entries) {
+      const auto [at, fresh] = first.emplace(prompt->original, prompt->source);
+      if (fresh || at->second == prompt->source) continue;
       report(
           fmt::format("prompt '{}' is offered by {} and by {}; each is shown under its own prefix",
-                      name, at->second, server));
+                      prompt->original, at->second->name, prompt->source->name));
     }
   }
 
   const BuildOptions& options_;
-  std::vector<std::string>& collisions_;
-  std::map<std::string, std::string> first_server_;  // of each prompt
+  Snapshot& snapshot_;
+  const Snapshot* before_;
 };
 
 std::shared_ptr<const Snapshot> build_snapshot(const std::vector<ServerView>& servers,
-                                               const BuildOptions& options, std::uint64_t version) {
+                                               const BuildOptions& options, std::uint64_t version,
+                                               const Snapshot* before) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->version = version;
   snapshot->config = options.config;
-  Builder builder(options, snapshot->collisions);
+  snapshot->profiles = options.profiles;
+  Builder builder(options, *snapshot, before);
   snapshot->endpoints.emplace("", builder.aggregate(servers));
   for (const ServerView& view : servers) {
     snapshot->servers.push_back(view.server);

@@ -20,12 +20,14 @@ struct ServerView {
 };
 
 struct BuildOptions {
-  std::size_t names_max = 64;
+  std::shared_ptr<const Profiles> profiles = std::make_shared<const Profiles>();
   std::shared_ptr<const config::Config> config;  // only carried along
   std::string server_info;                       // raw Implementation object of mcpx
 };
 
+// What `before` (may be null) made of servers that list the same as then is used again.
 std::shared_ptr<const Snapshot> build_snapshot(const std::vector<ServerView>& servers,
-                                               const BuildOptions& options, std::uint64_t version);
+                                               const BuildOptions& options, std::uint64_t version,
+                                               const Snapshot* before = nullptr);
 
 }  // namespace mcpx::registry

@@ -89,7 +89,7 @@ inline bool settled(upstream::State state) {
 }
 // True if the lists of that kind are not the same; how long they may be kept does not count.
 bool lists_differ(const Endpoint& a, const Endpoint& b, mcp::ListKind kind);
-// The kinds that clients are told of: resources stand for their templates too.
+// The kinds that clients are told of: resources stand for their templates and for skills too.
 inline constexpr mcp::ListKind kTold[] = {mcp::ListKind::tools, mcp::ListKind::prompts,
                                           mcp::ListKind::resources};
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "json/json.hpp"
 #include "registry/following.hpp"
 #include "runtime/hop.hpp"
 #include "runtime/task_group.hpp"
@@ -43,7 +42,7 @@ Registry::Registry(runtime::Shard& home, std::vector<runtime::Shard*> shards,
                    std::shared_ptr<const config::Config> config, std::string server_info,
                    std::vector<std::shared_ptr<upstream::Server>> servers) {
   BuildOptions options;
-  options.names_max = config->names_max;
+  options.profiles = std::make_shared<const Profiles>(*config);
   options.config = std::move(config);
   options.server_info = std::move(server_info);
   impl_ = std::make_shared<Impl>(home, std::move(shards), std::move(options));
@@ -145,8 +144,10 @@ void Registry::Impl::catalogue_changed(std::uint64_t id,
   if (!entry) return;
   entry->view.catalogue = std::move(catalogue);
   if (!entry->shown) return;
-  // Templates have no notification of their own.
-  if (kind == mcp::ListKind::resource_templates) kind = mcp::ListKind::resources;
+  // Templates have no notification of their own, nor have skills, whose files are resources.
+  if (kind == mcp::ListKind::resource_templates || kind == mcp::ListKind::skills) {
+    kind = mcp::ListKind::resources;
+  }
   if (entry->inherited) {
     entry->listed = true;
     compared.insert(entry->view.config->name);
@@ -178,7 +179,7 @@ void Registry::Impl::rebuild() {
     servers.push_back(entry.view);
     if (entry.listed) entry.inherited = false;
   }
-  auto snapshot = build_snapshot(servers, options, newest->version + 1);
+  auto snapshot = build_snapshot(servers, options, newest->version + 1, newest.get());
   const std::vector<Change> changes = changes_since(*newest, *snapshot);
   newest = snapshot;
   announced.clear();
@@ -188,13 +189,10 @@ void Registry::Impl::rebuild() {
 }
 
 bool lists_differ(const Endpoint& a, const Endpoint& b, mcp::ListKind kind) {
-  const auto differ = [&](mcp::ListKind one) {
-    const std::string& x = *a.list(one, mcp::kLatestModern);
-    const std::string& y = *b.list(one, mcp::kLatestModern);
-    return x != y && json::find(x, mcp::info(one).member) != json::find(y, mcp::info(one).member);
-  };
-  return differ(kind) ||
-         (kind == mcp::ListKind::resources && differ(mcp::ListKind::resource_templates));
+  if (!shows_same(a, b, kind)) return true;
+  return kind == mcp::ListKind::resources &&
+         !(shows_same(a, b, mcp::ListKind::resource_templates) &&
+           shows_same(a, b, mcp::ListKind::skills));
 }
 
 // /mcp: what is visible changed. /mcp/{server}: its server said so (case C41), or it is another

@@ -85,7 +85,7 @@ void Registry::Impl::take_over(std::shared_ptr<const config::Config> config,
   }
   entries = std::move(next);
   incoming.clear();
-  options.names_max = config->names_max;
+  options.profiles = std::make_shared<const Profiles>(*config);
   options.config = std::move(config);
   rebuild_alarm.clear();
   rebuild();

@@ -1,39 +1,90 @@
 #include "registry/snapshot.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "config/config.hpp"
 #include "mcp/uris.hpp"
+#include "registry/cursor.hpp"
 
 namespace mcpx::registry {
+namespace {
 
-const Rendered& Endpoint::list(mcp::ListKind kind, mcp::Revision revision) const {
-  return lists_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(revision)];
+const Entry* find(const Names& names, std::string_view exposed) {
+  const auto found = names.find(exposed);
+  return found == names.end() ? nullptr : found->second;
 }
 
-std::optional<Target> Endpoint::find(const Names& names, std::string_view exposed) const {
-  const auto found = names.find(std::string(exposed));
-  if (found == names.end()) return std::nullopt;
-  return found->second;
+std::optional<Target> target_of(const Entry* entry) {
+  if (!entry) return std::nullopt;
+  const Source& source = *entry->source;
+  return Target{source.server, source.name, std::string(entry->original), source.own_uris};
+}
+
+}  // namespace
+
+const View& Endpoint::view_for(std::size_t rules) const {
+  if (rules == 0 || rules > renamed_.size()) return view_;
+  const auto make = [&] { return renamed(view_, profiles_->rules()[rules]); };
+  return *renamed_[rules - 1].view.get(make);
+}
+
+const Rendered& Endpoint::whole(mcp::ListKind kind, mcp::Revision revision,
+                                std::size_t rules) const {
+  const bool plain = rules == 0 || rules > renamed_.size();
+  const Lists& lists = plain ? lists_ : renamed_[rules - 1].lists;
+  const auto& cell = lists[static_cast<std::size_t>(kind)][static_cast<std::size_t>(revision)];
+  return cell.get([&] {
+    const View& view = view_for(rules);
+    const Page page{kind, revision, 0, view.of(kind).entries.size(), {}};
+    return std::make_shared<const std::string>(render(view, page, server_info_));
+  });
+}
+
+const Rendered& Endpoint::list(mcp::ListKind kind, mcp::Revision revision) const {
+  return whole(kind, revision, 0);
+}
+
+Rendered Endpoint::page(mcp::ListKind kind, mcp::Revision revision, const Profile& profile,
+                        std::string_view cursor) const {
+  const ListView& list = view_for(profile.rules).of(kind);
+  const std::size_t size = list.entries.size();
+  Page page{kind, revision, 0, size, {}};
+  if (!cursor.empty()) {
+    const auto position = read_cursor(name, kind, cursor);
+    if (!position) return nullptr;
+    page.begin = entries_before(list, *position);
+  }
+  if (profile.page_size != 0)
+    page.end = page.begin + std::min(profile.page_size, size - page.begin);
+  if (page.begin == 0 && page.end == size) return whole(kind, revision, profile.rules);
+  if (page.end < size) page.next_cursor = write_cursor(name, kind, position_behind(list, page.end));
+  return std::make_shared<const std::string>(render(view_for(profile.rules), page, server_info_));
+}
+
+const Entry* Endpoint::named(mcp::ListKind kind, std::string_view exposed) const {
+  const Entry* entry = find(view_.names(kind), exposed);
+  for (std::size_t rules = 1; !entry && rules <= renamed_.size(); ++rules)
+    entry = find(view_for(rules).names(kind), exposed);
+  return entry;
 }
 
 // A pass-through endpoint sends on whatever name the caller uses: the server knows best what it
 // has, and its own error is the truest. Only what a filter hides is not there (case C72).
 std::optional<Target> Endpoint::tool(std::string_view exposed) const {
-  if (!server) return find(tools_, exposed);
-  if (!config->tool_allowed(std::string(exposed))) return std::nullopt;
+  if (!server) return target_of(named(mcp::ListKind::tools, exposed));
+  if (!config->tool_allowed(exposed)) return std::nullopt;
   return own(exposed);
 }
 
 std::optional<Target> Endpoint::prompt(std::string_view exposed) const {
-  return server ? own(exposed) : find(prompts_, exposed);
+  return server ? own(exposed) : target_of(named(mcp::ListKind::prompts, exposed));
 }
 
 // A qualified URI routes by itself: what a template expands to is in no list. Any other is for the
 // server whose prefix is empty, if there is one.
 std::optional<Target> Endpoint::resource(std::string_view exposed) const {
   if (server) return own(exposed);
-  if (auto listed = find(resources_, exposed)) return listed;
   auto parsed = mcp::parse_exposed_uri(exposed);
   if (!parsed) {
     if (!bare_) return std::nullopt;
@@ -47,8 +98,32 @@ std::optional<Target> Endpoint::resource(std::string_view exposed) const {
   return Target{found->second, std::move(parsed->server), std::move(parsed->original), own_uris};
 }
 
+const upstream::ToolTraits* Endpoint::tool_traits(std::string_view exposed) const {
+  if (server) {
+    if (!config->tool_allowed(exposed)) return nullptr;
+    return parts_.empty() ? nullptr : parts_.front()->source.catalogue->traits_of(exposed);
+  }
+  const Entry* entry = named(mcp::ListKind::tools, exposed);
+  return entry ? entry->source->catalogue->traits_of(entry->original) : nullptr;
+}
+
+json::Raw Endpoint::capabilities_of(const upstream::Server& wanted) const {
+  for (const auto& part : parts_) {
+    if (part->source.server == &wanted) return part->source.catalogue->facts.capabilities;
+  }
+  return "{}";
+}
+
 std::optional<Target> Endpoint::own(std::string_view original) const {
   return Target{server, name, std::string(original)};
+}
+
+bool shows_same(const Endpoint& a, const Endpoint& b, mcp::ListKind kind) {
+  const auto& one = a.view_.of(kind).entries;
+  const auto& other = b.view_.of(kind).entries;
+  return std::equal(
+      one.begin(), one.end(), other.begin(), other.end(),
+      [](const Entry* x, const Entry* y) { return x == y || x->definition == y->definition; });
 }
 
 std::shared_ptr<const Endpoint> Snapshot::find(std::string_view endpoint) const {

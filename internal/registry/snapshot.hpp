@@ -1,32 +1,28 @@
 // Snapshot: the merged catalogue at one moment: what each endpoint lists, and where each name goes.
 //
-// Built by the Registry from the servers' catalogues, immutable, shared by every shard. Lists are
-// rendered for each revision when it is built, so that serving one is a write. Order is that of the
-// configuration, then of each server's own list. Thread: any.
+// Built by the Registry from the servers' catalogues, immutable, shared by every shard. A list is
+// rendered for a revision when it is first asked for in it; from then on serving it is a write.
+// Order is that of the configuration, then of each server's own list. Thread: any.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/lazy.hpp"
+#include "json/json.hpp"
 #include "mcp/method.hpp"
 #include "mcp/revision.hpp"
-#include "mcp/spelling.hpp"
+#include "registry/part.hpp"
+#include "registry/profiles.hpp"
+#include "registry/view.hpp"
 #include "upstream/catalogue.hpp"
-
-namespace mcpx::upstream {
-class Server;
-}
-namespace mcpx::config {
-struct Config;
-struct Server;
-}  // namespace mcpx::config
 
 namespace mcpx::registry {
 
@@ -36,9 +32,6 @@ struct Target {
   std::string original;   // the name or URI the server knows
   bool own_uris = false;  // the endpoint shows the server's URIs as they are
 };
-
-// A whole list result body: `{"tools":[...]}` with what the revision asks for besides.
-using Rendered = std::shared_ptr<const std::string>;
 
 // Holds its servers: one that a reload took out is there until its last endpoint is let go.
 class Endpoint {
@@ -50,39 +43,64 @@ class Endpoint {
   std::string instructions;                              // decoded; may be empty
   std::string capabilities_legacy, capabilities_modern;  // raw objects, as advertised
 
+  // A list as a result body: `{"tools":[...]}` with what the revision asks for besides.
   const Rendered& list(mcp::ListKind kind, mcp::Revision revision) const;
+  // The page that `cursor` (decoded; empty: the first) leads to, as a client of that profile is
+  // shown it; null for a cursor that was not given out for this list.
+  Rendered page(mcp::ListKind kind, mcp::Revision revision, const Profile& profile,
+                std::string_view cursor) const;
+  const Profiles& profiles() const { return *profiles_; }
+
   std::optional<Target> tool(std::string_view exposed) const;
   std::optional<Target> prompt(std::string_view exposed) const;
   std::optional<Target> resource(std::string_view exposed) const;  // listed, template or qualified
+  // What a call of that tool depends on; null for one without traits, or that is not listed.
+  const upstream::ToolTraits* tool_traits(std::string_view exposed) const;
+  // What that server said it can do; "{}" while it has said nothing.
+  json::Raw capabilities_of(const upstream::Server& server) const;
   bool aggregate() const { return server == nullptr; }
   const std::vector<upstream::Server*>& sources() const { return sources_; }  // all it lists of
-  // Exposed tools in list order, for /v1/tools.
-  struct ToolRow {
-    std::string exposed, original, server;
-    std::string definition;  // raw, with the exposed name
-  };
-  const std::vector<ToolRow>& tools() const { return tool_rows_; }
+  // In list order.
+  const std::vector<const Entry*>& tools() const { return view_.of(mcp::ListKind::tools).entries; }
 
  private:
   friend class Builder;
-  using Names = std::unordered_map<std::string, Target>;
-  std::optional<Target> find(const Names& names, std::string_view exposed) const;
-  std::optional<Target> own(std::string_view original) const;
+  friend bool shows_same(const Endpoint& a, const Endpoint& b, mcp::ListKind kind);
+  using Lists = std::array<std::array<Lazy<std::string>, mcp::kRevisions>, mcp::kListKinds>;
+  // What depends on the rules for names, besides the first ones.
+  struct Renamed {
+    Lazy<View> view;
+    Lists lists;
+  };
 
-  std::array<std::array<Rendered, mcp::kRevisions>, mcp::kListKinds> lists_;
-  Names tools_, prompts_, resources_;
+  std::optional<Target> own(std::string_view original) const;
+  // Under whatever rules it was shown: a client may ask by a name that another profile, or an
+  // earlier version of its own, was given. Null when nothing has that name.
+  const Entry* named(mcp::ListKind kind, std::string_view exposed) const;
+  const View& view_for(std::size_t rules) const;
+  const Rendered& whole(mcp::ListKind kind, mcp::Revision revision, std::size_t rules) const;
+
+  std::string server_info_;  // of mcpx, for the _meta of modern lists
+  std::vector<std::shared_ptr<const Part>> parts_;
+  View view_;
   std::map<std::string, upstream::Server*, std::less<>> servers_;  // by name, for qualified URIs
   // The one server whose prefix is empty: a URI that is not qualified is one of its own.
   std::optional<Target> bare_;
-  std::vector<ToolRow> tool_rows_;
   std::vector<upstream::Server*> sources_;
   std::vector<std::shared_ptr<upstream::Server>> held_;  // what the pointers above point to
+  std::shared_ptr<const Profiles> profiles_;
+  Lists lists_;
+  std::deque<Renamed> renamed_;  // by rules, from the second on; none on a pass-through endpoint
 };
+
+// True if both list the same items in the same order, whatever may be said of how long for.
+bool shows_same(const Endpoint& a, const Endpoint& b, mcp::ListKind kind);
 
 struct Snapshot {
   std::uint64_t version = 0;
   std::shared_ptr<const config::Config> config;            // in force
   std::vector<std::shared_ptr<upstream::Server>> servers;  // in the order of the configuration
+  std::shared_ptr<const Profiles> profiles;
   std::vector<std::string> collisions;  // what was renamed and why, for /v1/status
   std::map<std::string, std::shared_ptr<const Endpoint>, std::less<>> endpoints;  // "" is /mcp
 

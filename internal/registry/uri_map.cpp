@@ -10,6 +10,8 @@
 namespace mcpx::registry {
 namespace {
 
+constexpr int kMetaDepth = 4;  // of members of a _meta that are looked into
+
 // Spans of one text to be replaced, collected while walking it, applied in one copy.
 class Replacements {
  public:
@@ -18,10 +20,7 @@ class Replacements {
   void uri_member(json::Raw object, std::string_view key) {
     const auto value = json::find(object, key);
     if (!value) return;
-    const auto uri = json::decode_string(*value);
-    if (!uri) return;
-    const std::string shown = shown_uri(server_, *uri, own_uris_);
-    if (shown != *uri) spans_.emplace_back(*value, json::quoted(shown));
+    if (const auto uri = json::decode_string(*value)) replace(*value, *uri);
   }
 
   // A content block: an embedded resource or a link to one.
@@ -37,6 +36,33 @@ class Replacements {
     json::Elements elements(list);
     while (const auto block = elements.next())
       content(*block);
+  }
+
+  // The entry of a skill (SEP-2640): itself and the files it is made of.
+  void skill(json::Raw entry) {
+    uri_member(entry, "uri");
+    if (const auto files = json::find(entry, "resources")) items(*files);
+  }
+
+  // `uri` of each object in a list.
+  void items(json::Raw list) {
+    if (!json::is_array(list)) return;
+    json::Elements elements(list);
+    while (const auto item = elements.next())
+      uri_member(*item, "uri");
+  }
+
+  // Every `ui://` in a _meta: `ui.resourceUri` of MCP Apps, its older spelling "ui/resourceUri",
+  // and what hosts had before ("openai/outputTemplate").
+  void interfaces(json::Raw value, int depth = 0) {
+    if (json::is_string(value)) {
+      const auto uri = json::decode_string(value);
+      if (uri && uri->starts_with("ui://")) replace(value, *uri);
+    } else if (json::is_object(value) && depth < kMetaDepth) {
+      json::Members members(value);
+      while (const auto member = members.next())
+        interfaces(member->value, depth + 1);
+    }
   }
 
   // Empty when nothing was collected.
@@ -56,6 +82,11 @@ class Replacements {
   }
 
  private:
+  void replace(json::Raw value, const std::string& uri) {
+    const std::string shown = shown_uri(server_, uri, own_uris_);
+    if (shown != uri) spans_.emplace_back(value, json::quoted(shown));
+  }
+
   std::string_view server_;
   bool own_uris_;
   std::vector<std::pair<json::Raw, std::string>> spans_;
@@ -77,11 +108,13 @@ std::string expose_result_uris(mcp::Method method, json::Raw result, std::string
       if (const auto list = json::find(result, "content")) replacements.contents(*list);
       break;
     case mcp::Method::resources_read:
-      if (const auto list = json::find(result, "contents")) {
-        json::Elements elements(*list);
-        while (const auto item = elements.next())
-          replacements.uri_member(*item, "uri");
-      }
+      if (const auto list = json::find(result, "contents")) replacements.items(*list);
+      break;
+    case mcp::Method::resources_directory_read:
+      if (const auto list = json::find(result, "resources")) replacements.items(*list);
+      break;
+    case mcp::Method::skills_get:
+      if (const auto entry = json::find(result, "skill")) replacements.skill(*entry);
       break;
     case mcp::Method::prompts_get:
       if (const auto list = json::find(result, "messages")) {
@@ -111,12 +144,14 @@ std::string expose_definition(mcp::ListKind kind, json::Raw definition, std::str
   json::Splice splice(definition);
   splice.set(mcp::info(kind).id_member, json::quoted(exposed));
   std::string text = splice.text();
-  if (kind != mcp::ListKind::tools) return text;
   Replacements replacements(server, own_uris);
-  if (const auto ui = json::find(text, "_meta", "ui")) replacements.uri_member(*ui, "resourceUri");
-  if (const auto meta = json::find(text, "_meta")) {
-    replacements.uri_member(*meta, "ui/resourceUri");  // the spelling of MCP Apps before 2026
+  if (kind == mcp::ListKind::skills) {
+    if (const auto files = json::find(text, "resources")) replacements.items(*files);
+    std::string mapped = replacements.apply(text);
+    return mapped.empty() ? text : mapped;
   }
+  if (kind != mcp::ListKind::tools) return text;
+  if (const auto meta = json::find(text, "_meta")) replacements.interfaces(*meta);
   std::string mapped = replacements.apply(text);
   return mapped.empty() ? text : mapped;
 }

@@ -22,7 +22,7 @@ std::string expose_result_uris(mcp::Method method, json::Raw result, std::string
 // The same for the `data.uri` of an error.
 std::string expose_error_uris(json::Raw error, std::string_view server, bool own_uris = false);
 // A definition of a list with the member that identifies it replaced; for tools also the `ui://`
-// resource that MCP Apps names in its _meta.
+// resources that its _meta names (MCP Apps), for skills the URIs of their files.
 std::string expose_definition(mcp::ListKind kind, json::Raw definition, std::string_view exposed,
                               std::string_view server, bool own_uris = false);
 

@@ -96,7 +96,7 @@ Terms Lifecycle::terms_of(const call::Call& call) const {
 bool Lifecycle::worth_repeating(const call::Call& call, const Error& error) const {
   if (call.caller.cancel && call.caller.cancel->cancelled()) return false;
   if (error.code == "upstream.session_expired") return true;
-  if (!broke_off(error)) return false;
+  if (!broke_off(error) || call.method == mcp::Method::foreign) return false;
   if (call.method != mcp::Method::tools_call) return true;  // reading changes nothing
   const auto& offers = view().offers;
   return offers && offers->repeatable(original_tool(call));

@@ -1,5 +1,7 @@
 #include "upstream/hop.hpp"
 
+#include <functional>
+
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
 #include "mcp/probe.hpp"
@@ -104,6 +106,13 @@ const char* end_of_members(json::Raw object) {
   return object.data() + object.find_last_not_of(" \t\r\n", object.size() - 2) + 1;
 }
 
+// Whether what the caller declares is what its message says: not all of it may be passed on.
+bool inside(json::Raw part, json::Raw whole) {
+  const std::less_equal<const char*> before;
+  return before(whole.data(), part.data()) &&
+         before(part.data() + part.size(), whole.data() + whole.size());
+}
+
 // What is done with the `_meta` of a call at a known place.
 enum class MetaEdit {
   unknown,  // it has to be searched
@@ -116,7 +125,8 @@ MetaEdit meta_edit(const call::Call& call, const HopContext& context) {
   const bool to_modern = mcp::era_of(context.to) == Era::modern;
   const json::Raw meta = call.message->meta;
   if (!meta.empty()) {
-    const bool same = to_modern ? call.caller.revision == context.to
+    const bool same = to_modern ? call.caller.revision == context.to &&
+                                      inside(call.caller.client_capabilities, meta)
                                 : mcp::era_of(call.caller.revision) == Era::legacy;
     const bool has_members = end_of_members(meta) > meta.data() + 1;
     const bool has_token = json::may_mention(meta, "progressToken");

@@ -71,6 +71,7 @@ class Lifecycle {
 
   // --- the caller's shard
   Task<Answered> forward(const call::Call& call);
+  std::shared_ptr<const Catalogue> offers() const { return view().offers; }
   bool stale(mcp::ListKind kind, TimePoint now) const { return renewal_.stale(kind, now); }
   Watcher watcher_of(const call::Caller& caller) const;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mcp/error_codes.hpp"
+#include "mcp/extensions.hpp"
 #include "mcp/spelling.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/lifecycle.hpp"
@@ -48,15 +49,22 @@ bool of_unknown_type(const Answered& answered) {
          mcp::result_type_of(answered.reply->result) == mcp::ResultType::unknown;
 }
 
+// An extension may define more of them. On a pass-through endpoint the caller knows which there
+// are.
+bool has_extensions(const call::Call& call, const Lifecycle& lifecycle) {
+  if (!call.caller.passes_through) return false;
+  const auto offers = lifecycle.offers();
+  return offers && mcp::declares_others(offers->facts.capabilities);
+}
+
+Error unknown_type(const std::string& server) {
+  return Error("upstream.bad_frame",
+               fmt::format("server {} answered with a resultType that mcpx does not know", server),
+               "update mcpx, or report this to the server's author");
+}
+
 // What a caller gets for the reply to its call, or for the lack of one.
 call::Outcome outcome_of(Answered answered, const std::string& server) {
-  if (of_unknown_type(answered)) {
-    answered.reply = Error("upstream.bad_frame",
-                           fmt::format("server {} answered with a resultType that mcpx does not "
-                                       "know",
-                                       server),
-                           "update mcpx, or report this to the server's author");
-  }
   Reply& reply = answered.reply;
   if (!reply) {
     const bool by_caller = reply.error().code == "request.cancelled";
@@ -134,6 +142,9 @@ Task<call::Outcome> Server::call(const call::Call& call) {
     co_return call::Outcome::of_failure(mcp::kUpstreamFailure, error, impl.config.name);
   }
   Answered answered = co_await impl.forward(call);
+  if (of_unknown_type(answered) && !has_extensions(call, impl)) {
+    answered.reply = unknown_type(impl.config.name);
+  }
   co_return outcome_of(std::move(answered), impl.config.name);
 }
 

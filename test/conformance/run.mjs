@@ -30,6 +30,7 @@ const { values: options } = parseArgs({ options: {
 // A leg: which fixture is behind, and the runs of the suite that make it up. Through /mcp/{server}, or
 // with `merged` through /mcp, where that fixture has an empty prefix and the other one is there too.
 const SKILLS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'];
+const skills = SKILLS.map((name) => ['--spec-version', '2026-07-28', '--force', '--scenario', name]);
 const legs = {
   '2025-11-25': { era: 'legacy', runs: [['--requirements', '2025-11-25']] },
   '2026-07-28': { era: 'modern', runs: [['--requirements', '2026-07-28']] },
@@ -41,13 +42,13 @@ const legs = {
   '2025-11-25-merged': { era: 'legacy', merged: true, runs: [['--requirements', '2025-11-25']] },
   '2026-07-28-merged': { era: 'modern', merged: true, runs: [['--requirements', '2026-07-28']] },
   '2025-06-18-merged': { era: 'legacy', merged: true, runs: [['--spec-version', '2025-06-18']] },
-  skills: { era: 'modern',
-    runs: SKILLS.map((name) => ['--spec-version', '2026-07-28', '--force', '--scenario', name]) },
+  skills: { era: 'modern', runs: skills },
+  'skills-merged': { era: 'modern', merged: true, runs: skills },
   ...clientLegs,
 };
 function runsOf(leg) {
   if (!options.scenario) return legs[leg].runs;
-  if (leg === 'skills') return legs[leg].runs.filter((run) => run.includes(options.scenario));
+  if (legs[leg].runs === skills) return legs[leg].runs.filter((run) => run.includes(options.scenario));
   return [['--spec-version', leg.slice(0, 10), '--force', '--scenario', options.scenario]];
 }
 

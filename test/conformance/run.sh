@@ -4,8 +4,8 @@
 #
 # Usage: test/conformance/run.sh [--leg NAME]... [--scenario NAME] [--verbose]
 #   --leg       2025-11-25, 2026-07-28, 2025-06-18, 2025-03-26, skills; the first two with -crossed: the
-#               server behind is of the other era; the first three with -merged: through /mcp, with an
-#               empty prefix; client-2025-11-25, client-2026-07-28, client-2025-06-18: mcpxd as the client
+#               server behind is of the other era; the first three and skills with -merged: through /mcp,
+#               with an empty prefix; client-2025-11-25, client-2026-07-28, client-2025-06-18: mcpxd as the client
 #               of the suite's own servers; default: all of them
 #   --scenario  only this one
 #   --verbose   say of every check that did not pass what it wanted

@@ -43,6 +43,26 @@ test('callers of either era: the upstream gets its arguments mirrored'
   }
 });
 
+test('what is checked is what the tool asks for by now, on both kinds of endpoint'
+  + ' [req:streamable-http-server-validates-param-headers]', async (t) => {
+  const plain = { name: 'sql', inputSchema: { type: 'object' } };
+  const upstream = await ScriptedHttpServer.start(t, { era: 'modern', tools: [plain] });
+  const daemon = await Daemon.start(t, { servers: { web: { url: upstream.url } } });
+  await eventually('a subscription', () => upstream.streams.size === 1);
+  const call = (endpoint, headers) => modern(daemon.url, 'tools/call',
+    { name: endpoint === '/mcp' ? 'web__sql' : 'sql', arguments: { region: 'eu' } }, { endpoint, headers });
+  for (const endpoint of ['/mcp', '/mcp/web']) assert.ok((await call(endpoint)).message.result);
+  upstream.tools = [SQL];
+  await upstream.push({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+  for (const endpoint of ['/mcp', '/mcp/web']) {
+    await eventually('the new schema', async () => (await call(endpoint)).message.error?.code === -32020);
+    const wrong = await call(endpoint, { 'mcp-param-region': 'us' });
+    assert.equal(wrong.status, 400);
+    assert.equal(wrong.message.error.code, -32020);
+    assert.ok((await call(endpoint, { 'mcp-param-region': 'eu' })).message.result);
+  }
+});
+
 test('a tool whose annotations are invalid is left out and reported, its neighbours are not'
   + ' [req:tools-x-mcp-header-reject-excludes][req:tools-x-mcp-header-reject-log]', async (t) => {
   const bad = [annotated('empty', ''), annotated('space', 'My Region'), annotated('object', 'Data', 'object'),

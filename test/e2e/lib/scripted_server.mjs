@@ -21,6 +21,7 @@
 //   counters    [tools that answer how often this process was called for them]
 //   big         {tool: n}            a text of n bytes as result
 //   initializeError  raw JSON text;  state: file that counts starts
+//   methods     {method: raw JSON text of its result}, before all of the above
 //   answerDiscover   raw JSON text of the result of server/discover
 //   subscribe   true: resources can be subscribed to, in either era, and the tool "touch" {uri} says to
 //               those who did that one was updated;  unwatchable: [uris that cannot be]
@@ -175,7 +176,8 @@ async function answer(request) {
   if (script.delay?.[method]) await pause(script.delay[method]);
   if (script.exitOn && method in script.exitOn) process.exit(script.exitOn[method]);
   for (const line of script.noise?.[method] ?? []) say(line);
-  const made = methods[method]?.(params ?? {}) ?? null;
+  const made = script.methods?.[method] !== undefined ? raw(script.methods[method])
+    : methods[method]?.(params ?? {}) ?? null;
   const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
   if (made === null) {
     say(`${head}"error":{"code":-32601,"message":"Method not found"}}`);

@@ -1,76 +1,14 @@
 #include <catch2/catch.hpp>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "json/json.hpp"
 #include "mcp/uris.hpp"
-#include "registry/builder.hpp"
+#include "world.hpp"
 
 namespace mcpx::registry {
 namespace {
-
-using mcp::ListKind;
-using mcp::Revision;
-
-// Servers and their configurations for one snapshot. Server pointers are only carried along, so
-// numbers stand for them.
-class World {
- public:
-  config::Server& add(const std::string& name, const std::vector<std::string>& tools,
-                      const std::vector<std::string>& prompts = {},
-                      const std::vector<std::string>& resources = {}) {
-    auto config = std::make_shared<config::Server>();
-    config->name = name;
-    auto catalogue = std::make_shared<upstream::Catalogue>();
-    catalogue->facts.capabilities =
-        R"({"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{},"weird":{}})";
-    const auto fill = [&](ListKind kind, const std::vector<std::string>& ids) {
-      for (const std::string& id : ids) {
-        const std::string member(mcp::info(kind).id_member);
-        catalogue->lists[static_cast<std::size_t>(kind)].items.push_back(
-            {id, "{\"" + member + "\":" + json::quoted(id) + ",\"x\":1.0}"});
-      }
-    };
-    fill(ListKind::tools, tools);
-    fill(ListKind::prompts, prompts);
-    fill(ListKind::resources, resources);
-    ServerView view;
-    view.config = config;
-    view.server = std::shared_ptr<upstream::Server>(
-        std::shared_ptr<void>(), reinterpret_cast<upstream::Server*>(views_.size() + 1));
-    view.catalogue = catalogue;
-    catalogues_.push_back(catalogue);
-    views_.push_back(view);
-    configs_.push_back(std::move(config));
-    return *configs_.back();
-  }
-  upstream::Catalogue& catalogue(std::size_t i) { return *catalogues_[i]; }
-  void forget_catalogue(std::size_t i) { views_[i].catalogue = nullptr; }
-
-  std::shared_ptr<const Snapshot> build() const {
-    BuildOptions options;
-    options.server_info = R"({"name":"mcpx"})";
-    return build_snapshot(views_, options, 1);
-  }
-
- private:
-  std::vector<std::shared_ptr<config::Server>> configs_;
-  std::vector<std::shared_ptr<upstream::Catalogue>> catalogues_;
-  std::vector<ServerView> views_;
-};
-
-std::vector<std::string> listed(const Endpoint& endpoint, ListKind kind) {
-  std::vector<std::string> ids;
-  const auto array =
-      json::find(*endpoint.list(kind, Revision::r2025_11_25), mcp::info(kind).member);
-  json::Elements elements(array.value());
-  while (const auto item = elements.next()) {
-    ids.push_back(json::find_string(*item, mcp::info(kind).id_member).value());
-  }
-  return ids;
-}
 
 TEST_CASE("C42: each name routes to its own server, never by splitting it") {
   World world;
@@ -219,6 +157,116 @@ TEST_CASE("two empty prefixes leave no server to take what is not qualified") {
   const auto endpoint = world.build()->find("");
   REQUIRE_FALSE(endpoint->resource("file:///x"));
   REQUIRE(endpoint->resource(mcp::exposed_uri("b", "file:///x"))->server_name == "b");
+}
+
+TEST_CASE("an unchanged server's part of a snapshot is used again, whatever the others do") {
+  World world;
+  world.add("a", {"t", "u"});
+  world.add("b", {"v"});
+  const auto first = world.build();
+  world.relist(1, ListKind::tools, {"v", "w"});
+  const auto second = world.build(first.get());
+  const auto before = first->find("");
+  const auto after = second->find("");
+  REQUIRE(listed(*after, ListKind::tools) ==
+          std::vector<std::string>{"a__t", "a__u", "b__v", "b__w"});
+  REQUIRE(before->tools().at(0) == after->tools().at(0));
+  REQUIRE(before->tools().at(2) != after->tools().at(2));
+  REQUIRE_FALSE(shows_same(*before, *after, ListKind::tools));
+  REQUIRE(shows_same(*before, *after, ListKind::prompts));
+  REQUIRE(shows_same(*first->find("a"), *second->find("a"), ListKind::tools));
+}
+
+TEST_CASE("a part is not used again under a name that another server has taken since") {
+  World world;
+  world.add("a", {}).prefix = "";
+  world.add("b", {"t"}).prefix = "";
+  const auto first = world.build();
+  REQUIRE(first->find("")->tool("t")->server_name == "b");
+  world.relist(0, ListKind::tools, {"t"});
+  const auto second = world.build(first.get());
+  REQUIRE(second->find("")->tool("t")->server_name == "a");
+  REQUIRE(second->find("")->tool("b__t")->server_name == "b");
+  world.relist(0, ListKind::tools, {});
+  const auto third = world.build(second.get());
+  REQUIRE(listed(*third->find(""), ListKind::tools) == std::vector<std::string>{"t"});
+}
+
+TEST_CASE("only servers that offer a list have a say in how long it is fresh",
+          "[req:caching-server-must-hint]") {
+  World world;
+  world.add("a", {"t"});
+  world.add("b", {});
+  world.catalogue(0).lists[0].ttl_ms = 5000;
+  world.catalogue(1).facts.capabilities = R"({"prompts":{}})";
+  const auto endpoint = world.build()->find("");
+  const std::string& list = *endpoint->list(ListKind::tools, Revision::r2026_07_28);
+  REQUIRE(json::find(list, "ttlMs").value() == "5000");
+  REQUIRE(json::find_string(list, "cacheScope") == "public");
+}
+
+constexpr const char* kSkillServer =
+    R"({"resources":{},"experimental":{"com.example/x":{}},"extensions":{)"
+    R"("io.modelcontextprotocol/skills":{"directoryRead":true},"com.example/more":{"k":[1]},)"
+    R"("io.modelcontextprotocol/tasks":{}}})";
+
+TEST_CASE("a pass-through endpoint advertises its server's extensions, tasks excepted") {
+  World world;
+  world.add("a", {"t"});
+  world.catalogue(0).facts.capabilities = kSkillServer;
+  const auto endpoint = world.build()->find("a");
+  for (const std::string& capabilities :
+       {endpoint->capabilities_legacy, endpoint->capabilities_modern}) {
+    REQUIRE(json::find(capabilities, "extensions") ==
+            R"({"io.modelcontextprotocol/skills":{"directoryRead":true},)"
+            R"("com.example/more":{"k":[1]}})");
+    REQUIRE(json::find(capabilities, "experimental") == R"({"com.example/x":{}})");
+  }
+  world.catalogue(0).facts.capabilities = R"({"extensions":{"io.modelcontextprotocol/tasks":{}}})";
+  REQUIRE_FALSE(json::find(world.build()->find("a")->capabilities_modern, "extensions"));
+}
+
+TEST_CASE("the aggregating endpoint advertises the extensions that it routes, while it does") {
+  World world;
+  world.add("a", {"t"});
+  world.add("b", {"t"});
+  REQUIRE_FALSE(json::find(world.build()->find("")->capabilities_modern, "extensions"));
+  world.catalogue(0).facts.capabilities =
+      R"({"extensions":{"io.modelcontextprotocol/skills":{},"com.example/more":{}}})";
+  const auto extensions = [&] {
+    return std::string(
+        json::find(world.build()->find("")->capabilities_modern, "extensions").value());
+  };
+  REQUIRE(extensions() == R"({"io.modelcontextprotocol/skills":{}})");
+  world.catalogue(1).facts.capabilities = kSkillServer;
+  REQUIRE(extensions() == R"({"io.modelcontextprotocol/skills":{"directoryRead":true}})");
+}
+
+TEST_CASE(
+    "skills are merged with the URIs of all their files qualified, and nothing else touched") {
+  World world;
+  world.add("a", {});
+  world.catalogue(0).facts.capabilities = kSkillServer;
+  const std::string entry =
+      R"({"uri":"skill://r/SKILL.md","frontmatter":{"name":"r","uri":"skill://r/SKILL.md"},)"
+      R"("resources":[{"uri":"skill://r/SKILL.md","digest":"sha256:00","size":7.0},)"
+      R"({"uri":"skill://r/a/b.md","digest":"sha256:11","size":1}]})";
+  const std::string dynamic =
+      R"({"uri":"skill://d/SKILL.md","frontmatter":{"name":"d"},"resources":"dynamic"})";
+  auto& skills = world.catalogue(0).lists[static_cast<std::size_t>(ListKind::skills)].items;
+  skills.push_back({"skill://r/SKILL.md", entry});
+  skills.push_back({"skill://d/SKILL.md", dynamic});
+  const auto snapshot = world.build();
+  REQUIRE(*snapshot->find("a")->list(ListKind::skills, Revision::r2025_11_25) ==
+          R"({"skills":[)" + entry + "," + dynamic + "]}");
+  REQUIRE(
+      *snapshot->find("")->list(ListKind::skills, Revision::r2025_11_25) ==
+      R"({"skills":[{"uri":"skill://mcpx.a/r/SKILL.md",)"
+      R"("frontmatter":{"name":"r","uri":"skill://r/SKILL.md"},)"
+      R"("resources":[{"uri":"skill://mcpx.a/r/SKILL.md","digest":"sha256:00","size":7.0},)"
+      R"({"uri":"skill://mcpx.a/r/a/b.md","digest":"sha256:11","size":1}]},)"
+      R"({"uri":"skill://mcpx.a/d/SKILL.md","frontmatter":{"name":"d"},"resources":"dynamic"}]})");
+  REQUIRE(snapshot->find("")->resource("skill://mcpx.a/r")->original == "skill://r");
 }
 
 }  // namespace

@@ -72,6 +72,37 @@ TEST_CASE("a tool's ui resource is qualified with its definition") {
                       R"(},"k":1}})");
 }
 
+TEST_CASE("every spelling of a tool's interface leads to it") {
+  const std::string definition =
+      R"({"name":"t","_meta":{"ui/resourceUri":"ui:\/\/app/x","openai/outputTemplate":"ui://w",)"
+      R"("com.example/home":"https://ui://","n":{"a":["ui://kept"]}},"description":"ui://app/x"})";
+  REQUIRE(expose_definition(mcp::ListKind::tools, definition, "files__t", "files") ==
+          R"({"name":"files__t","_meta":{"ui/resourceUri":)" + qualified("ui://app/x") +
+              R"(,"openai/outputTemplate":)" + qualified("ui://w") +
+              R"(,"com.example/home":"https://ui://","n":{"a":["ui://kept"]}},)" +
+              R"("description":"ui://app/x"})");
+}
+
+TEST_CASE("the URIs of a skill and of what a directory holds are qualified") {
+  const std::string file = R"({"uri":"skill://r/a.md","digest":"sha256:1","size":1})";
+  const std::string shown =
+      R"({"uri":)" + qualified("skill://r/a.md") + R"(,"digest":"sha256:1","size":1})";
+  REQUIRE(expose_result_uris(mcp::Method::skills_get,
+                             R"({"skill":{"uri":"skill://r/SKILL.md","frontmatter":{"uri":"x:y"},)"
+                             R"("resources":[)" +
+                                 file + "]}}",
+                             "files") == R"({"skill":{"uri":)" + qualified("skill://r/SKILL.md") +
+                                             R"(,"frontmatter":{"uri":"x:y"},"resources":[)" +
+                                             shown + "]}}");
+  REQUIRE(expose_result_uris(mcp::Method::resources_directory_read,
+                             R"({"resources":[)" + file + R"(],"nextCursor":"uri"})",
+                             "files") == R"({"resources":[)" + shown + R"(],"nextCursor":"uri"})");
+  REQUIRE(expose_result_uris(mcp::Method::skills_get,
+                             R"({"skill":{"uri":"skill://r/SKILL.md","resources":"dynamic"}})",
+                             "files", true)
+              .empty());
+}
+
 TEST_CASE("own URIs stay as they are, except those that look qualified") {
   const std::string result =
       R"({"contents":[{"uri":"test:\/\/x","text":"a"},{"uri":"mcpx://b/file:///y"}]})";

@@ -1,0 +1,72 @@
+#include "registry/view.hpp"
+
+#include <fmt/format.h>
+
+#include "json/json.hpp"
+#include "json/splice.hpp"
+#include "mcp/error_codes.hpp"
+
+namespace mcpx::registry {
+
+std::string free_name(const Names& taken, const Source& source, std::string_view original,
+                      const mcp::NameRules& rules) {
+  std::string name = mcp::exposed_name(source.prefix, original, rules);
+  if (taken.count(name) == 0) return name;
+  name = mcp::exposed_name(source.name, original, rules);
+  if (taken.count(name) == 0) return name;
+  name = mcp::disambiguated_name(source.name, original, rules);
+  return taken.count(name) == 0 ? name : std::string();
+}
+
+std::shared_ptr<const View> renamed(const View& plain, const mcp::NameRules& rules) {
+  auto view = std::make_shared<View>();
+  view->lists = plain.lists;
+  for (const mcp::ListKind kind : {mcp::ListKind::tools, mcp::ListKind::prompts}) {
+    ListView& list = view->lists[static_cast<std::size_t>(kind)];
+    Names& names = kind == mcp::ListKind::tools ? view->tools : view->prompts;
+    list.entries.clear();
+    for (const Entry* entry : plain.of(kind).entries) {
+      const std::string name = free_name(names, *entry->source, entry->original, rules);
+      if (name.empty()) continue;
+      if (name != entry->exposed) {
+        json::Splice definition(entry->definition);
+        definition.set(mcp::info(kind).id_member, json::quoted(name));
+        const std::string_view shown = view->texts.emplace_back(name);
+        const std::string_view text = view->texts.emplace_back(definition.text());
+        entry = &view->own.emplace_back(Entry{entry->source, shown, entry->original, text});
+      }
+      list.entries.push_back(entry);
+      names.emplace(entry->exposed, entry);
+    }
+  }
+  return view;
+}
+
+std::string render(const View& view, const Page& page, std::string_view server_info) {
+  const ListView& list = view.of(page.kind);
+  std::string text = fmt::format("{{\"{}\":[", mcp::info(page.kind).member);
+  std::size_t size = text.size() + 256;
+  for (std::size_t i = page.begin; i < page.end; ++i)
+    size += list.entries[i]->definition.size() + 1;
+  text.reserve(size);
+  for (std::size_t i = page.begin; i < page.end; ++i) {
+    if (i > page.begin) text += ',';
+    mcp::append_definition_for(text, page.kind, list.entries[i]->definition, page.revision);
+  }
+  text += ']';
+  if (!page.next_cursor.empty()) {
+    text += ",\"nextCursor\":";
+    json::append_string(text, page.next_cursor);
+  }
+  if (mcp::era_of(page.revision) == mcp::Era::modern) {
+    text += fmt::format(R"(,"resultType":"complete","ttlMs":{},"cacheScope":"{}")",
+                        list.caching.ttl_ms, list.caching.is_private ? "private" : "public");
+    if (!server_info.empty()) {
+      text += fmt::format(R"(,"_meta":{{"{}":{}}})", mcp::kMetaServerInfo, server_info);
+    }
+  }
+  text += '}';
+  return text;
+}
+
+}  // namespace mcpx::registry

@@ -1,0 +1,203 @@
+// Extensions of servers: skills (SEP-2640) and MCP Apps on both kinds of endpoint, others on
+// /mcp/{server}.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import test from 'node:test';
+
+import { Daemon, received, scripted, temporary } from './lib/daemon.mjs';
+import { root } from './lib/paths.mjs';
+import { modern, Session } from './lib/speak.mjs';
+
+const SKILLS = 'io.modelcontextprotocol/skills';
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+const everything = { command: process.execPath,
+  args: [path.join(root, 'test/fixtures/everything/server.mjs'), '--era', 'modern'] };
+const sha256 = (text) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+
+const FLAT = { uri: 'skill://flat/SKILL.md', frontmatter: { name: 'flat', description: 'One file.' },
+  resources: 'dynamic' };
+// A server with skills and without directories, and one that knows of neither.
+function others(dir) {
+  const complete = { resultType: 'complete', ttlMs: 5, cacheScope: 'private' };
+  return {
+    flat: scripted(dir, 'flat', { era: 'modern',
+      capabilities: { resources: {}, extensions: { [SKILLS]: {} } }, resources: [],
+      methods: { 'skills/list': { ...complete, skills: [FLAT] },
+        'skills/get': { ...complete, skill: FLAT } } }),
+    plain: scripted(dir, 'plain', { tools: [{ name: 'ping', inputSchema: { type: 'object' } }] }),
+  };
+}
+async function ok(daemon, endpoint, method, params, options) {
+  const answer = await modern(daemon.url, method, params, { endpoint, ...options });
+  assert.ok(answer.message?.result, `${method}: ${answer.text}`);
+  return answer.message.result;
+}
+async function refused(daemon, endpoint, method, params, status, code) {
+  const answer = await modern(daemon.url, method, params, { endpoint });
+  assert.equal(answer.status, status, answer.text);
+  assert.equal(answer.message.error?.code, code, answer.text);
+}
+
+test('skills of all servers are on /mcp, their files readable and unaltered', async (t) => {
+  const dir = temporary(t);
+  const daemon = await Daemon.start(t, { servers: { all: everything, ...others(dir) } }, { dir });
+  const { capabilities } = await ok(daemon, '/mcp', 'server/discover', {});
+  assert.deepEqual(capabilities.extensions, { [SKILLS]: { directoryRead: true } });
+  assert.ok(capabilities.resources);
+
+  const listed = await ok(daemon, '/mcp', 'skills/list', {});
+  assert.equal(listed.resultType, 'complete');
+  assert.equal(listed.cacheScope, 'private'); // as one of the servers says
+  assert.equal(listed.ttlMs, 5);
+  assert.deepEqual(listed.skills.map((skill) => skill.uri), ['skill://mcpx.all/unit-conversion/SKILL.md',
+    'skill://mcpx.all/git-bisect/SKILL.md', 'skill://mcpx.flat/flat/SKILL.md']);
+  for (const skill of listed.skills.slice(0, 2)) {
+    assert.ok(skill.resources.some((file) => file.uri === skill.uri));
+    for (const { uri, digest, size } of skill.resources) {
+      const { contents } = await ok(daemon, '/mcp', 'resources/read', { uri });
+      assert.equal(contents[0].uri, uri);
+      assert.equal(sha256(contents[0].text), digest);
+      assert.equal(Buffer.byteLength(contents[0].text), size);
+    }
+    const got = await ok(daemon, '/mcp', 'skills/get', { uri: skill.uri });
+    assert.deepEqual(got.skill, skill);
+  }
+  assert.equal(listed.skills[2].resources, 'dynamic');
+
+  const home = 'skill://mcpx.all/unit-conversion';
+  const { resources } = await ok(daemon, '/mcp', 'resources/directory/read', { uri: home });
+  assert.deepEqual(resources.map((child) => [child.uri, child.mimeType]),
+    [[`${home}/SKILL.md`, 'text/markdown'], [`${home}/references`, 'inode/directory']]);
+  const deeper = await ok(daemon, '/mcp', 'resources/directory/read', { uri: resources[1].uri });
+  assert.equal(deeper.resources[0].uri, `${home}/references/factors.md`);
+});
+
+test('what is no skill and no directory is -32602, and no server is asked what it does not know',
+  async (t) => {
+    const dir = temporary(t);
+    const daemon = await Daemon.start(t, { servers: { all: everything, ...others(dir) } }, { dir });
+    for (const uri of ['skill://mcpx.all/nothing/SKILL.md', 'skill://mcpx.nobody/x/SKILL.md',
+      'skill://unqualified/SKILL.md', 'mcpx://plain/x:y']) {
+      await refused(daemon, '/mcp', 'skills/get', { uri }, 200, -32602);
+    }
+    for (const uri of ['skill://mcpx.all/git-bisect/SKILL.md', 'skill://mcpx.flat/flat', 'mcpx://plain/x:y']) {
+      await refused(daemon, '/mcp', 'resources/directory/read', { uri }, 200, -32602);
+    }
+    assert.equal(received(dir, 'flat', 'resources/directory/read').length, 0);
+    assert.equal(received(dir, 'plain', 'skills/get').length, 0);
+    assert.equal(received(dir, 'plain', 'skills/list').length, 0);
+    // Behind an endpoint whose server has no such extension there are no such methods.
+    for (const method of ['skills/list', 'skills/get', 'resources/directory/read']) {
+      await refused(daemon, '/mcp/plain', method, { uri: 'x:y' }, 404, -32601);
+    }
+    await refused(daemon, '/mcp/flat', 'resources/directory/read', { uri: 'skill://flat' }, 404, -32601);
+  });
+
+test('a pass-through endpoint shows skills under their own URIs, to sessions too', async (t) => {
+  const dir = temporary(t);
+  const daemon = await Daemon.start(t, { servers: { all: everything, ...others(dir) } }, { dir });
+  const { capabilities } = await ok(daemon, '/mcp/all', 'server/discover', {});
+  assert.deepEqual(capabilities.extensions, { [SKILLS]: { directoryRead: true } });
+  const { skills } = await ok(daemon, '/mcp/all', 'skills/list', {});
+  assert.equal(skills[0].uri, 'skill://unit-conversion/SKILL.md');
+  assert.equal((await ok(daemon, '/mcp/plain', 'server/discover', {})).capabilities.extensions, undefined);
+
+  const session = await Session.open(daemon.url, { endpoint: '/mcp/all' });
+  assert.deepEqual(await session.list('skills/list', 'skills'), skills);
+  const got = await session.call('skills/get', { uri: skills[0].uri });
+  assert.deepEqual(got.message.result?.skill, skills[0]);
+  assert.equal(got.message.result.resultType, undefined);
+  const none = await session.call('skills/get', { uri: 'skill://none/SKILL.md' });
+  assert.equal(none.message.error.code, -32602);
+});
+
+test('an Mcp-Name on a method of skills must be its URI, and may be left out', async (t) => {
+  const daemon = await Daemon.start(t, { servers: { all: everything } });
+  const uri = 'skill://git-bisect/SKILL.md';
+  const get = (headers) => modern(daemon.url, 'skills/get', { uri }, { endpoint: '/mcp/all', headers });
+  assert.ok((await get({})).message.result);
+  assert.ok((await get({ 'mcp-name': uri })).message.result);
+  const other = await get({ 'mcp-name': 'skill://other/SKILL.md' });
+  assert.equal(other.status, 400);
+  assert.equal(other.message.error.code, -32020);
+});
+
+const EXTRA = 'com.example/extra';
+function extended(dir) {
+  return scripted(dir, 'x', { era: 'modern', tools: [{ name: 'ping', inputSchema: { type: 'object' } }],
+    capabilities: { tools: {}, experimental: { 'com.example/y': { z: 1 } },
+      extensions: { [EXTRA]: { level: 2.0 }, 'io.modelcontextprotocol/tasks': {} } },
+    results: { ping: '{"resultType":"com.example/odd","content":[],"odd":1.0}' },
+    methods: { 'com.example/do': '{"resultType":"com.example/done","n":1.0}' } });
+}
+
+test('methods of an extension go through /mcp/{server} as they are, and nowhere else', async (t) => {
+  const dir = temporary(t);
+  const daemon = await Daemon.start(t,
+    { servers: { x: extended(dir), plain: others(dir).plain } }, { dir });
+  const { capabilities } = await ok(daemon, '/mcp/x', 'server/discover', {});
+  assert.deepEqual(capabilities.extensions, { [EXTRA]: { level: 2 } });
+  assert.deepEqual(capabilities.experimental, { 'com.example/y': { z: 1 } });
+
+  const answer = await modern(daemon.url, 'com.example/do', { deep: [1.5] }, { endpoint: '/mcp/x' });
+  assert.match(answer.raw, /"resultType":"com.example\/done","n":1\.0/);
+  assert.deepEqual(received(dir, 'x', 'com.example/do')[0].params.deep, [1.5]);
+  assert.equal((await ok(daemon, '/mcp/x', 'tools/call', { name: 'ping', arguments: {} })).odd, 1);
+  const unknown = await modern(daemon.url, 'com.example/not', {}, { endpoint: '/mcp/x' });
+  assert.equal(unknown.status, 404);
+  assert.equal(unknown.message.error.code, -32601);
+  assert.equal(received(dir, 'x', 'com.example/not').length, 1); // its own answer
+
+  await refused(daemon, '/mcp', 'com.example/do', {}, 404, -32601);
+  await refused(daemon, '/mcp/plain', 'com.example/do', {}, 404, -32601);
+  await refused(daemon, '/mcp/x', 'tasks/get', { taskId: 't' }, 404, -32601);
+  await refused(daemon, '/mcp/x', 'ping', {}, 404, -32601);
+  assert.equal(received(dir, 'x', 'com.example/do').length, 1);
+  assert.equal(received(dir, 'plain', 'com.example/do').length, 0);
+  assert.equal(received(dir, 'x', 'tasks/get').length, 0);
+  assert.equal((await modern(daemon.url, 'tools/call', { name: 'x__ping', arguments: {} }))
+    .message.error.data.code, 'upstream.bad_frame');
+
+  const session = await Session.open(daemon.url, { endpoint: '/mcp/x' });
+  const legacy = await session.call('com.example/do', {});
+  assert.match(legacy.raw, /"n":1\.0/);
+  assert.equal((await (await Session.open(daemon.url)).call('com.example/do', {})).message.error.code, -32601);
+});
+
+test('of the extensions a client declares, those the endpoint carries reach the server', async (t) => {
+  const dir = temporary(t);
+  const daemon = await Daemon.start(t, { servers: { x: extended(dir) } }, { dir });
+  const declared = { elicitation: { form: {} }, extensions: { [EXTRA]: { a: 1 }, [SKILLS]: {},
+    'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] },
+    'io.modelcontextprotocol/tasks': {} } };
+  const reached = async (endpoint, name) => {
+    await modern(daemon.url, 'tools/call', { name, arguments: {} },
+      { endpoint, meta: { [CAPABILITIES]: declared } });
+    return received(dir, 'x', 'tools/call').at(-1).params._meta[CAPABILITIES];
+  };
+  const through = structuredClone(declared);
+  delete through.extensions['io.modelcontextprotocol/tasks'];
+  assert.deepEqual(await reached('/mcp/x', 'ping'), through);
+  delete through.extensions[EXTRA];
+  assert.deepEqual(await reached('/mcp', 'x__ping'), through);
+});
+
+test('an interface of MCP Apps is reached from the tool that names it, on both kinds of endpoint',
+  async (t) => {
+    const dir = temporary(t);
+    const uri = 'ui://clock/face.html';
+    const clock = scripted(dir, 'clock', { tools: [{ name: 'now', inputSchema: { type: 'object' },
+      _meta: { ui: { resourceUri: uri, visibility: ['model', 'app'] } } }],
+    resources: [{ uri, name: 'face', mimeType: 'text/html;profile=mcp-app' }] });
+    const daemon = await Daemon.start(t, { servers: { clock } }, { dir });
+    for (const [endpoint, shown] of [['/mcp', 'ui://mcpx.clock/clock/face.html'], ['/mcp/clock', uri]]) {
+      const { tools } = await ok(daemon, endpoint, 'tools/list', {});
+      assert.deepEqual(tools[0]._meta.ui, { resourceUri: shown, visibility: ['model', 'app'] });
+      const { resources } = await ok(daemon, endpoint, 'resources/list', {});
+      assert.equal(resources[0].uri, shown);
+      const { contents } = await ok(daemon, endpoint, 'resources/read', { uri: shown });
+      assert.equal(contents[0].uri, shown);
+      assert.equal(received(dir, 'clock', 'resources/read').at(-1).params.uri, uri);
+    }
+  });
