@@ -23,7 +23,7 @@ std::vector<std::string> tools_of(House& house, std::string_view endpoint = {}) 
   const auto found = house.registry().current()->find(endpoint);
   REQUIRE(found);
   for (const auto& row : found->tools())
-    names.push_back(row.exposed);
+    names.emplace_back(row->exposed);
   return names;
 }
 
