@@ -292,6 +292,11 @@ bool may_ask(const call::Call& call) {
 Task<call::Outcome> call_modern(const Modern& request) {
   const call::Call& call = request.call;
   const auto state = json::find(call.params, "requestState");
+  const std::string text = state ? json::decode_string(*state).value_or("") : std::string();
+  // A modern server asks in its results and judges the answers and its state itself.
+  if (request.server.era() == mcp::Era::modern && !Seal::is_sealed(text)) {
+    co_return co_await request.server.call(call);
+  }
   const std::string binding =
       binding_of(request.endpoint, call.caller.principal, call.method_name, call.params);
   std::string responses(json::find(call.params, "inputResponses").value_or(json::Raw()));
@@ -302,13 +307,6 @@ Task<call::Outcome> call_modern(const Modern& request) {
   }
   if (!state) co_return co_await call_anew(request, binding, std::move(responses));
 
-  const std::string text = json::decode_string(*state).value_or("");
-  if (!Seal::is_sealed(text)) {  // a modern server's own is for that one to judge
-    const upstream::Status status = co_await request.server.status();
-    if (status.revision && mcp::era_of(*status.revision) == mcp::Era::modern) {
-      co_return co_await request.server.call(call);
-    }
-  }
   Result<Ticket> ticket = request.states->read(text, binding, Clock::now());
   if (!ticket) co_return refused(ticket.error());
   if (ticket->shard >= request.desks.size() || !request.desks[ticket->shard]) {

@@ -72,7 +72,11 @@ Parked::Parked(runtime::Shard& shard, std::shared_ptr<const void> holds, upstrea
 void Parked::copy(const call::Call& call) {
   const call::Caller& caller = call.caller;
   json::Splice params(call.params);
-  params.remove("inputResponses").remove("requestState");
+  // What goes on from a state of ours has been taken up here. Without one it may be for a modern
+  // server whose era is not known yet; a legacy one is not sent it anyway.
+  if (json::find(call.params, "requestState")) {
+    params.remove("inputResponses").remove("requestState");
+  }
   params_ = params.text();
   client_info_ = caller.client_info;
   client_capabilities_ = caller.client_capabilities;

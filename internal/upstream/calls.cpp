@@ -52,6 +52,13 @@ std::string owner_of(const call::Caller& caller, mcp::Askable askable) {
 
 // --- On the caller's shard
 
+std::optional<mcp::Era> Lifecycle::era() const {
+  const View& known = view();
+  if (known.link) return known.link->facts().era();
+  if (known.offers) return known.offers->facts.era();
+  return std::nullopt;
+}
+
 Task<Answered> Lifecycle::forward(const call::Call& call) {
   const Breaker::Verdict verdict = breaker_.ask(Clock::now());
   if (verdict == Breaker::Verdict::refuse) co_return Answered(refusal());

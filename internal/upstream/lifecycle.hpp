@@ -74,6 +74,7 @@ class Lifecycle {
   std::shared_ptr<const Catalogue> offers() const { return view().offers; }
   bool stale(mcp::ListKind kind, TimePoint now) const { return renewal_.stale(kind, now); }
   Watcher watcher_of(const call::Caller& caller) const;
+  std::optional<mcp::Era> era() const;
 
   runtime::Shard& home;
   const config::Server config;  // its own: configurations come and go

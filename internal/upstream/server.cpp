@@ -171,6 +171,10 @@ Task<bool> Server::renew(mcp::ListKind kind, TimePoint deadline) {
   co_return co_await runtime::run_on<bool>(impl.home, at_home);
 }
 
+std::optional<mcp::Era> Server::era() const {
+  return impl_->era();
+}
+
 Task<Status> Server::status() {
   Impl& impl = *impl_;
   const std::function<Task<Status>()> at_home = [&impl] { return status_body(impl); };

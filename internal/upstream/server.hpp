@@ -122,6 +122,8 @@ class Server {
   // Has a stale list read again, together with whoever else asks; false when it was not read by the
   // deadline, or the server is not up. Any shard.
   Task<bool> renew(mcp::ListKind kind, TimePoint deadline);
+  // As far as it is known. Any shard.
+  std::optional<mcp::Era> era() const;
   // Any shard.
   Task<Status> status();
   // The last good catalogue; null until the first. Home shard.

@@ -10,6 +10,9 @@ import path from 'node:path';
 import { npmDir, root, specDir } from './paths.mjs';
 import { namesIn, Strict } from './strict.mjs';
 
+// Of extensions that mcpx speaks itself, whoever asked (SEP-2640); no schema of a revision has them.
+const OWN_EXTENSION_METHODS = new Set(['skills/list', 'skills/get', 'resources/directory/read']);
+
 // The conformance suite's packages have it too, when it runs alone.
 const require = createRequire(path.join([npmDir, path.join(root, 'test/conformance/node_modules')]
   .find((dir) => existsSync(path.join(dir, 'ajv'))) ?? npmDir, 'package.json'));
@@ -98,7 +101,7 @@ export class Schemas {
     // (basic/transports, "Sending Messages to the Server").
     const refusal = 'error' in message && !('id' in message) && frame.status >= 400;
     const foreign = method !== undefined && ![...this.revisions.values()].some((r) => r.byMethod.has(method));
-    if (foreign && !sent.has(`method:${method}`)) return [`no revision has ${method}, and no peer sent it`];
+    if (foreign && !OWN_EXTENSION_METHODS.has(method) && !sent.has(`method:${method}`)) return [`no revision has ${method}, and no peer sent it`];
     const whole = withoutUnknownBlocks(refusal ? { id: 0, ...message } : message, this.strict.blockTypes, sent);
     found.push(...revision.problems(whole, method, { foreign }));
     for (const [definition, value] of revision.parts(message, method, { foreign })) {

@@ -131,6 +131,9 @@ bool Server::stale(mcp::ListKind, TimePoint) const {
 Task<bool> Server::renew(mcp::ListKind, TimePoint) {
   co_return true;
 }
+std::optional<mcp::Era> Server::era() const {
+  return test::script(name()).era;
+}
 void Server::end_session(const std::string&) {}
 void Server::start() {}
 Task<Result<void>> Server::refresh() {

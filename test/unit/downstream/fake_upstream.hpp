@@ -17,6 +17,7 @@ struct ServerScript {
   std::function<Task<call::Outcome>(const call::Call&)> call;
   std::shared_ptr<const upstream::Catalogue> catalogue;
   upstream::Status status;
+  mcp::Era era = mcp::Era::legacy;
   int calls = 0;
   std::string last_params, last_target;  // of the latest call
   // What is watched now, and how often; what cannot be watched, with the error object for it.
