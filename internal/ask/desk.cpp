@@ -286,7 +286,7 @@ void translate_urls(call::Outcome& outcome) {
 // means to go on with a call.
 bool may_ask(const call::Call& call) {
   if (!takes_input(call.method)) return false;
-  return call.caller.askable != 0 || json::find(call.params, "requestState").has_value();
+  return call.caller.askable != 0 || json::may_mention(call.params, "requestState");
 }
 
 Task<call::Outcome> call_modern(const Modern& request) {

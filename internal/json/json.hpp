@@ -51,10 +51,22 @@ class Members {
  public:
   explicit Members(Raw object);
   std::optional<Member> next();
+  // next() in two steps, for whoever reads a value on the way to its end: the key of the next
+  // member (empty: none), after which rest() begins with its value; then the value is skipped, or
+  // taken to end at `end`, a place in rest().
+  Raw next_key();
+  Raw rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
+  Raw take_value() { return take_value_to(skipped_value()); }
+  Raw take_value_to(const char* end);
+  // Behind the closing brace, once there is no next member.
+  const char* closed() const { return closed_; }
 
  private:
+  const char* skipped_value() const;
+
   const char* at_;
   const char* end_;
+  const char* closed_;
 };
 class Elements {
  public:

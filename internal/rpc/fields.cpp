@@ -7,13 +7,23 @@ using json::Raw;
 
 // Passes on the unescaped key, unless it holds a lone surrogate and so is no key of the protocol.
 template <class Use>
-void with_key(const json::Member& member, Use use) {
-  const std::string_view inner = member.key.substr(1, member.key.size() - 2);
+void with_key(Raw key, Use use) {
+  const std::string_view inner = key.substr(1, key.size() - 2);
   if (inner.find('\\') == std::string_view::npos) {
     use(inner);
-  } else if (const auto decoded = json::decode_string(member.key)) {
+  } else if (const auto decoded = json::decode_string(key)) {
     use(std::string_view(*decoded));
   }
+}
+
+// Reads the members of params; answers the place behind them.
+const char* read_params(Raw rest, Fields& fields) {
+  json::Members params(rest);
+  for (Raw key = params.next_key(); !key.empty(); key = params.next_key()) {
+    const Raw value = params.take_value();
+    with_key(key, [&](std::string_view name) { fields.param(name, value); });
+  }
+  return params.closed();
 }
 
 }  // namespace
@@ -48,15 +58,18 @@ void Fields::param(std::string_view key, Raw value) {
 Fields read_fields(Raw object) {
   Fields fields;
   json::Members members(object);
-  while (const auto member = members.next()) {
-    with_key(*member, [&](std::string_view key) {
-      const bool params = key == "params" && json::is_object(member->value);
-      json::Members inner(params ? member->value : Raw());
-      while (const auto param = inner.next()) {
-        with_key(*param, [&](std::string_view name) { fields.param(name, param->value); });
-      }
-      fields.top(key, member->value);
+  for (Raw key = members.next_key(); !key.empty(); key = members.next_key()) {
+    bool read = false;
+    with_key(key, [&](std::string_view name) {
+      const Raw rest = members.rest();
+      // One pass: the end of params is where its members end.
+      const bool inside = name == "params" && json::is_object(rest);
+      const Raw value =
+          inside ? members.take_value_to(read_params(rest, fields)) : members.take_value();
+      fields.top(name, value);
+      read = true;
     });
+    if (!read) static_cast<void>(members.take_value());
   }
   return fields;
 }
