@@ -37,7 +37,8 @@ class HttpTransport final : public Transport {
     if (!authorization_.empty()) fields.emplace_back("Authorization", authorization_);
     http::Request own = request;
     own.fields = fields;
-    co_return co_await client_.send(own);
+    Result<std::unique_ptr<http::Response>> response = co_await client_.send(own);
+    co_return response;
   }
 
  private:
