@@ -1,8 +1,8 @@
 // ChunkedDecoder: the chunked transfer coding, byte by byte, holding nothing.
 //
-// Ours and not Beast's, because that one wants a chunk's size line in one piece and asserts on some
-// splits of the last chunk. Extensions are skipped, trailers are checked and dropped, both bounded.
-// Owned by a decoder. Pure. Thread: any, one at a time.
+// Takes whatever pieces the network makes of it, a size line in the middle included. Extensions are
+// skipped, trailers are checked and dropped, both bounded. Owned by a decoder. Pure. Thread: any,
+// one at a time.
 #pragma once
 
 #include <cstddef>

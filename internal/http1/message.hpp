@@ -1,5 +1,5 @@
 // The head of an HTTP/1.1 message as mcpx keeps it: fields in order in one arena, looked up without
-// case. No Beast type appears here. Thread: any.
+// case. Thread: any.
 #pragma once
 
 #include <cstddef>
