@@ -1,9 +1,10 @@
 // Decoder: HTTP/1.1 framing over the grammar of head_parser, without a socket.
 //
-// Bytes go in by feed(), the head and body come out. What the grammar lets through and a proxy must not
-// (unknown or stacked Transfer-Encoding, missing or doubled Host, obs-fold) is refused here, as are
-// heads and bodies over the limits. One Decoder serves one connection, message after message; bytes
-// past the end of a message (pipelining) stay with the caller. Pure. Thread: any, one at a time.
+// Bytes go in by feed(), the head and body come out. What the grammar lets through and a proxy must
+// not (unknown or stacked Transfer-Encoding, missing or doubled Host, obs-fold) is refused here, as
+// are heads and bodies over the limits. One Decoder serves one connection, message after message;
+// bytes past the end of a message (pipelining) stay with the caller. Pure. Thread: any, one at a
+// time.
 #pragma once
 
 #include <cstddef>
