@@ -1,7 +1,8 @@
-// Milliseconds of what the registry does when a server changes its lists, with 20 servers of 200
-// tools each: registry_bench. Not a test; the numbers of reviews come from a release build of this.
-#include <chrono>
+// Milliseconds of CPU for what the registry does when a server changes its lists, with thousands of
+// tools, and twice as many to see what grows faster than they do: registry_bench. Not a test; the
+// numbers of reviews come from a release build of this (docs/operations.md).
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,12 +13,10 @@
 namespace mcpx::registry {
 namespace {
 
-constexpr std::size_t kServers = 20, kTools = 200;
-
-std::shared_ptr<upstream::Catalogue> catalogue(std::size_t server) {
+std::shared_ptr<upstream::Catalogue> catalogue(std::size_t server, std::size_t tools) {
   auto made = std::make_shared<upstream::Catalogue>();
   made->facts.capabilities = R"({"tools":{"listChanged":true}})";
-  for (std::size_t i = 0; i < kTools; ++i) {
+  for (std::size_t i = 0; i < tools; ++i) {
     const std::string name = "operation_number_" + std::to_string(i);
     json::ObjectBuilder tool;
     tool.string("name", name).string("title", "Operation of server " + std::to_string(server));
@@ -29,32 +28,34 @@ std::shared_ptr<upstream::Catalogue> catalogue(std::size_t server) {
     tool.raw("annotations", R"({"readOnlyHint":true,"openWorldHint":false})");
     made->lists[0].items.push_back({name, tool.take()});
   }
+  made->note_traits();
   return made;
 }
 
 template <class Work>
 auto measure(const char* name, Work work) {
-  using Steady = std::chrono::steady_clock;
-  const auto start = Steady::now();
+  const std::clock_t start = std::clock();
   auto result = work();
-  const std::chrono::duration<double, std::milli> spent = Steady::now() - start;
-  std::printf("%-52s %9.2f ms\n", name, spent.count());
+  const double spent = static_cast<double>(std::clock() - start) * 1000.0 / CLOCKS_PER_SEC;
+  std::printf("%-52s %9.2f ms\n", name, spent);
   return result;
 }
 
-void run() {
+void run(std::size_t count, std::size_t tools) {
+  std::printf("%zu servers of %zu tools each\n", count, tools);
   std::vector<ServerView> servers;
-  for (std::size_t i = 0; i < kServers; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     auto config = std::make_shared<config::Server>();
     config->name = "server" + std::to_string(i);
     ServerView view;
     view.config = config;
-    view.catalogue = catalogue(i);
+    view.catalogue = catalogue(i, tools);
     servers.push_back(view);
   }
-  const BuildOptions options;
+  BuildOptions options;
+  options.profiles = std::make_shared<const Profiles>(config::Config());
   const auto first = measure("first snapshot", [&] { return build_snapshot(servers, options, 1); });
-  servers[7].catalogue = catalogue(7);
+  servers[7].catalogue = catalogue(7, tools);
   const auto second = measure("next one, one server has changed",
                               [&] { return build_snapshot(servers, options, 2, first.get()); });
   measure("whether what is visible changed",
@@ -75,5 +76,7 @@ void run() {
 }  // namespace mcpx::registry
 
 int main() {
-  mcpx::registry::run();
+  mcpx::registry::run(20, 200);
+  mcpx::registry::run(20, 400);
+  mcpx::registry::run(40, 400);
 }

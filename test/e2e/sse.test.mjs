@@ -1,5 +1,6 @@
 // HTTP+SSE, the transport of 2024-11-05: the SDK's client of that time, and what is on the wire.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -148,4 +149,34 @@ test('a stop of the daemon ends HTTP+SSE streams in order', async (t) => {
   await stream.answer(0);
   await daemon.stop();
   await stream.ended;
+});
+
+test(req('a token is asked for at /sse as anywhere else, and a stream is of whoever opened it',
+  'http-sse-server-authenticate'), async (t) => {
+  const token = (text) => ({ sha256: createHash('sha256').update(text).digest('hex') });
+  const bearer = (text) => ({ authorization: `Bearer ${text}` });
+  const daemon = await Daemon.start(t, { listen: { legacy_sse: true, tokens: { root: { ...token('root'), admin: true },
+    all: token('all'), one: { ...token('one'), endpoints: ['/mcp/s'] } } }, servers: { s: tiny(), other: tiny() } },
+  { token: 'root' });
+  for (const headers of [{}, bearer('wrong')]) {
+    for (const [method, where] of [['GET', '/sse'], ['GET', '/sse/s'], ['POST', '/sse?sessionId=0-1']]) {
+      const answer = await request(daemon.url, { path: where, method, headers });
+      assert.equal(answer.status, 401, `${method} ${where}: ${answer.text}`);
+    }
+  }
+  for (const where of ['/sse', '/sse/other']) {
+    assert.equal((await request(daemon.url, { path: where, headers: bearer('one') })).status, 403, where);
+  }
+  const own = await open(t, daemon, '/sse/s', bearer('one'));
+  assert.equal(own.status, 200);
+  assert.equal((await own.post(initialize())).status, 401);
+  assert.equal((await own.post(initialize(), bearer('all'))).status, 404, 'another\'s stream is not there');
+  assert.equal((await own.post(initialize(), bearer('one'))).status, 202);
+  assert.equal((await own.answer(0)).result.protocolVersion, '2024-11-05');
+  const merged = await open(t, daemon, '/sse', bearer('all'));
+  assert.equal((await merged.post(initialize(), bearer('all'))).status, 202);
+  await merged.answer(0);
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 's__ping', arguments: {} } };
+  assert.equal((await merged.post(call, bearer('all'))).status, 202);
+  assert.equal((await merged.answer(1)).result.content[0].text, 'pong');
 });
