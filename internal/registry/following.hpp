@@ -27,9 +27,12 @@ struct Registry::Impl : std::enable_shared_from_this<Registry::Impl> {
     bool shown = true;
     // It took the place of another server and is not ready yet: what that one had listed is shown
     // until it has lists itself, or has failed twice. (A program that must be alone cannot start
-    // while the one before it runs.)
+    // while the one before it runs.) If it is the same server, with other time-outs say, these are
+    // its own last good lists: they stay, however often it fails.
     bool inherited = false;
-    bool listed = false;  // it has, since then
+    bool listed = false;    // it has, since then
+    std::string digest;     // of its configuration,
+    std::string listed_by;  // and of that of the server whose lists are shown
   };
   using Entries = std::vector<Entry>;
   struct Waiting {
@@ -59,7 +62,8 @@ struct Registry::Impl : std::enable_shared_from_this<Registry::Impl> {
   void settle_incoming();
   void take_over(std::shared_ptr<const config::Config> config,
                  const std::vector<std::shared_ptr<upstream::Server>>& servers);
-  bool may_inherit(const Entry& entry) const;
+  void inherit(Entry& heir) const;
+  static bool may_inherit(const Entry& heir);
   void disinherit(Entry& entry);
 
   runtime::Shard& home;

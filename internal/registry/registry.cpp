@@ -84,6 +84,7 @@ Registry::Impl::Entry Registry::Impl::entry_of(std::shared_ptr<upstream::Server>
   Entry entry;
   entry.id = ++last_id;
   entry.view.config = std::shared_ptr<const config::Server>(server, &server->config());
+  entry.digest = config::digest(*entry.view.config);
   if (!entry.view.config->enabled) entry.state = State::disabled;
   entry.view.server = std::move(server);
   return entry;
@@ -143,6 +144,7 @@ void Registry::Impl::catalogue_changed(std::uint64_t id,
   Entry* entry = find(id);
   if (!entry) return;
   entry->view.catalogue = std::move(catalogue);
+  entry->listed_by = entry->digest;
   if (!entry->shown) return;
   // Templates have no notification of their own, nor have skills, whose files are resources.
   if (kind == mcp::ListKind::resource_templates || kind == mcp::ListKind::skills) {

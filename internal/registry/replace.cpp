@@ -73,13 +73,7 @@ void Registry::Impl::take_over(std::shared_ptr<const config::Config> config,
     Entry entry = *found;
     entry.shown = true;
     entry.view.config = std::shared_ptr<const config::Server>(config, &config->servers[i]);
-    if (!kept && !entry.view.catalogue && may_inherit(entry)) {
-      for (const Entry& before : entries) {
-        if (before.view.config->name != entry.view.config->name) continue;
-        entry.view.catalogue = before.view.catalogue;
-        entry.inherited = entry.view.catalogue != nullptr;
-      }
-    }
+    if (!kept && !entry.view.catalogue) inherit(entry);
     compared.insert(entry.view.config->name);
     next.push_back(std::move(entry));
   }
@@ -91,8 +85,20 @@ void Registry::Impl::take_over(std::shared_ptr<const config::Config> config,
   rebuild();
 }
 
-bool Registry::Impl::may_inherit(const Entry& entry) const {
-  return entry.listed || (entry.state != State::disabled && entry.failures < 2);
+void Registry::Impl::inherit(Entry& heir) const {
+  for (const Entry& before : entries) {
+    if (before.view.config->name != heir.view.config->name) continue;
+    heir.listed_by = before.listed_by;
+    if (!before.view.catalogue || !may_inherit(heir)) return;
+    heir.view.catalogue = before.view.catalogue;
+    heir.inherited = true;
+  }
+}
+
+bool Registry::Impl::may_inherit(const Entry& heir) {
+  if (heir.listed) return true;
+  if (heir.state == State::disabled) return false;
+  return heir.failures < 2 || heir.listed_by == heir.digest;
 }
 
 void Registry::Impl::disinherit(Entry& entry) {

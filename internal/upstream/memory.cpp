@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "json/json.hpp"
+#include "mcp/extensions.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -86,9 +87,12 @@ std::shared_ptr<const Catalogue> catalogue_of(const std::string& facts, const st
   catalogue->facts.server_info = json::find(facts, "serverInfo").value_or("");
   catalogue->facts.instructions = json::find(facts, "instructions").value_or("");
   for (std::size_t i = 0; i < mcp::kListKinds; ++i) {
-    const mcp::ListInfo& info = mcp::info(static_cast<mcp::ListKind>(i));
+    const auto kind = static_cast<mcp::ListKind>(i);
+    const mcp::ListInfo& info = mcp::info(kind);
     if (const auto list = json::find(lists, info.member)) {
       catalogue->lists[i] = list_of(*list, info);
+    } else if (mcp::offers(catalogue->facts.capabilities, kind)) {
+      return nullptr;  // a private list: without it this would pass for a server that lists nothing
     }
   }
   catalogue->note_traits();

@@ -259,6 +259,29 @@ test('a server that is slow to take over shows what the one before it had listed
   stream.close();
 });
 
+// Its lists are private, so the store does not have them either.
+test('other time-outs make no other server: it keeps its lists, however often it then fails', async (t) => {
+  const dir = temporary(t);
+  const a = { era: 'modern', tools: [tool('x')] };
+  const daemon = await Daemon.start(t, { ready_wait: '100ms', servers: { a: scripted(dir, 'a', a) } }, { dir });
+  assert.deepEqual(await names(daemon), ['a__x']);
+  const failedTwice = async () => {
+    const { state, failures } = await daemon.server('a');
+    return state === 'failed' && failures > 1;
+  };
+  for (const timeout of ['5s', '6s']) {  // the second heir inherits from one that has nothing of its own
+    scripted(dir, 'a', { ...a, startup: { exit: 3 } });
+    await reload(daemon, (config) => { config.servers.a.call_timeout = timeout; });
+    await eventually('it has failed twice', failedTwice);
+    assert.deepEqual(await names(daemon), ['a__x']);
+    assert.equal((await callOf(daemon, 'a__x')).message.error.data.code, 'upstream.exited');
+  }
+  // With another command it is another one, whose lists nobody knows.
+  await reload(daemon, (config) => { config.servers.a.env = { CHANGED: '1' }; });
+  await eventually('it has failed twice', failedTwice);
+  await eventually('nothing is shown of it', async () => (await names(daemon)).length === 0);
+});
+
 test('a program that cannot run twice takes over when the one before it has ended', async (t) => {
   const dir = temporary(t);
   const alone = `mkdir '${dir}/alone' || exit 1; trap 'rmdir "${dir}/alone"' EXIT; `

@@ -54,6 +54,17 @@ TEST_CASE("a catalogue that was kept comes back byte for byte, without what is p
   CHECK(after->list(ListKind::prompts).items.empty());
 }
 
+TEST_CASE(
+    "a server with a private list is not known by what was kept: it would seem to list nothing") {
+  Catalogue before = sample();
+  before.facts.capabilities = R"({"tools":{},"prompts":{}})";
+  CHECK_FALSE(catalogue_of(facts_text(before), lists_text(before)));
+  before.lists[static_cast<std::size_t>(ListKind::prompts)].is_private = false;
+  const auto after = catalogue_of(facts_text(before), lists_text(before));
+  REQUIRE(after);
+  CHECK(after->list(ListKind::prompts).items.size() == 1);
+}
+
 TEST_CASE("texts this mcpx did not write are not read") {
   const Catalogue catalogue = sample();
   const std::string facts = facts_text(catalogue), lists = lists_text(catalogue);
