@@ -116,7 +116,7 @@ Task<void> terminate_body(Shard& shard) {
   // Ignores the end of its input, but not SIGTERM.
   Command command = command_of("sleep", {"1000"});
   auto child = co_await start(shard, std::move(command));
-  co_await child->stop(Milliseconds(10));
+  co_await child->stop(Milliseconds(1'000));
   REQUIRE(child->exited()->text() == "signal 15 (Terminated)");
 }
 

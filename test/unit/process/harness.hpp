@@ -50,6 +50,7 @@ inline Child::Options options() {
 
 // The processes that carry the mark, zombies not counted.
 inline std::vector<pid_t> marked(const std::string& mark) {
+  const std::string entry_wanted = "MCPX_TEST_MARK=" + mark + '\0';  // not -1 for -12
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();
@@ -57,7 +58,7 @@ inline std::vector<pid_t> marked(const std::string& mark) {
     std::ifstream file(entry.path() / "environ", std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)),
                            std::istreambuf_iterator<char>());
-    if (text.find("MCPX_TEST_MARK=" + mark) != std::string::npos) found.push_back(std::stoi(name));
+    if (text.find(entry_wanted) != std::string::npos) found.push_back(std::stoi(name));
   }
   return found;
 }

@@ -129,9 +129,9 @@ class Household {
       up += byte;
     ::close(ends[0]);
     REQUIRE(up.size() == 3 * up_wanted);
-    supervisor_ = child_of(daemon_);
-    server_ = child_of(supervisor_);
-    recorded_ = {*mark_of(supervisor_), *mark_of(server_)};
+    const Mark supervisor = child_of(daemon_);
+    supervisor_ = supervisor.pid;
+    recorded_ = {supervisor, child_of(supervisor_)};
   }
   ~Household() {
     for (const pid_t pid : marked(mark_))
@@ -151,16 +151,23 @@ class Household {
   const std::vector<Mark>& recorded() const { return recorded_; }
 
  private:
-  pid_t child_of(pid_t parent) const {
-    for (const ProcessRow& row : process_table()) {
-      if (row.parent == parent) return row.pid;
+  // What is found may be a wrapper that ends before it can be looked at; then its server comes
+  // here.
+  Mark child_of(pid_t parent) const {
+    const TimePoint patience = Clock::now() + kPatience;
+    while (Clock::now() < patience) {
+      for (const ProcessRow& row : process_table()) {
+        if (row.parent != parent) continue;
+        if (auto mark = mark_of(row.pid)) return *mark;
+      }
+      std::this_thread::yield();
     }
     FAIL("no child of " << parent);
-    return 0;
+    return Mark(0, 0, "");
   }
 
   std::string mark_;
-  pid_t daemon_ = 0, supervisor_ = 0, server_ = 0;
+  pid_t daemon_ = 0, supervisor_ = 0;
   std::vector<Mark> recorded_;
 };
 
