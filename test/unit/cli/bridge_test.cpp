@@ -29,8 +29,8 @@ const std::string kListed = R"({"jsonrpc":"2.0","id":1,"result":{"tools":[]}})";
 
 // Sends the lines, ends the input, and fills `lines` and `transport`.
 Task<void> run_lines(runtime::Shard& shard, ScriptedTransport& transport, Lines& lines,
-                     const std::vector<std::string>& input, bool& done) {
-  Bridge bridge(shard, transport, lines, test::quick_options());
+                     const std::vector<std::string>& input, BridgeOptions options, bool& done) {
+  Bridge bridge(shard, transport, lines, options);
   for (const std::string& text : input) {
     co_await bridge.line(line_of(text));
   }
@@ -41,11 +41,13 @@ Task<void> run_lines(runtime::Shard& shard, ScriptedTransport& transport, Lines&
 struct Run {
   ScriptedTransport transport;
   Lines lines;
+  BridgeOptions options = test::quick_options();
   bool done = false;
 
   void operator()(const std::vector<std::string>& input) {
-    test::on_shard(
-        [&](runtime::Shard& shard) { return run_lines(shard, transport, lines, input, done); });
+    test::on_shard([&](runtime::Shard& shard) {
+      return run_lines(shard, transport, lines, input, options, done);
+    });
     REQUIRE(done);
   }
 };
@@ -81,6 +83,7 @@ TEST_CASE("a request waits for a daemon that is away") {
 TEST_CASE("a daemon that stays away is an error with the remedy, for calls too") {
   for (const std::string& request : {kList, kCall}) {
     Run run;
+    run.options.wait = Milliseconds{30};
     for (int i = 0; i < 200; ++i)
       run.transport.posts.push_back(failing("http.dial"));
     run({request});

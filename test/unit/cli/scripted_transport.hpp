@@ -138,10 +138,11 @@ class Lines final : public cli::LineOutput {
   void write_line(std::string_view line) override { all.emplace_back(line); }
 };
 
+// Pauses are short, waits long: a machine that is slow must not end one.
 inline cli::BridgeOptions quick_options() {
   cli::BridgeOptions out;
-  out.wait = Milliseconds{60};
-  out.drain = Milliseconds{2'000};
+  out.wait = Milliseconds{20'000};
+  out.drain = Milliseconds{20'000};
   out.first_pause = Milliseconds{1};
   out.longest_pause = Milliseconds{5};
   out.url = "http://daemon";
