@@ -126,12 +126,12 @@ export class Daemon {
     }).catch((error) => { throw new Error(`${error.message}\n${this.tail()}`); });
   }
 
-  // Until every enabled server has settled (ready or failed), and what the ready ones offer is listed:
-  // changes are coalesced for a moment before clients see them.
+  // Until every enabled server has settled (ready, failed, or idle again), and what the ready ones offer is
+  // listed: changes are coalesced for a moment before clients see them.
   async waitReady() {
     await eventually('servers settled', async () => {
       const servers = await this.servers();
-      if (servers.some((s) => ['starting', 'idle'].includes(s.state))) return false;
+      if (servers.some((s) => s.state === 'starting' || (s.state === 'idle' && s.starts === 0))) return false;
       for (const server of servers.filter((s) => s.state === 'ready')) {
         if (!await this.lists(server)) return false;
       }
