@@ -1,11 +1,8 @@
 #include "downstream/asked.hpp"
 
 #include <fmt/core.h>
-#include <sys/random.h>
 
 #include <charconv>
-
-#include "base/check.hpp"
 
 namespace mcpx::downstream {
 namespace {
@@ -22,12 +19,6 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
 }
 
 }  // namespace
-
-std::string daemon_mark() {
-  std::uint32_t bits = 0;
-  MCPX_CHECK(getrandom(&bits, sizeof(bits), 0) == static_cast<ssize_t>(sizeof(bits)));
-  return fmt::format("{:08x}", bits);
-}
 
 std::string question_id(std::string_view daemon, QuestionId id) {
   return fmt::format("\"mcpx-{}-{}-{}\"", daemon, id.shard, id.number);

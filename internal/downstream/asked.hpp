@@ -26,8 +26,6 @@ struct QuestionId {
 // A raw token; `daemon` tells this run of the daemon from all others.
 std::string question_id(std::string_view daemon, QuestionId id);
 std::optional<QuestionId> parse_question_id(std::string_view daemon, json::Raw token);
-// What tells this run of the daemon from all others.
-std::string daemon_mark();
 
 class Asked {
  public:

@@ -35,7 +35,7 @@ Core::Core(registry::Registry& registry_in, std::vector<runtime::Shard*> shards_
       shards(std::move(shards_in)),
       server_info(own_info()),
       run(random_run()),
-      mark(daemon_mark()),
+      mark(random_run()),
       states(ask::Seal::random_key(), mark),
       sessions(shards, registry.config().limits.sessions),
       subscriptions(shards) {
