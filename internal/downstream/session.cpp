@@ -102,28 +102,41 @@ Task<bool> SessionDirectory::apply_everywhere(SessionPtr added, SessionPtr remov
   co_return true;
 }
 
-SessionPtr SessionDirectory::least_recently_used_idle() const {
-  SessionPtr oldest;
+SessionPtr SessionDirectory::room_for(const std::string& principal) const {
+  struct Holding {
+    std::size_t sessions = 0;
+    SessionPtr oldest;  // that is idle
+  };
+  const auto used = [](const SessionPtr& session) {
+    return session->live.last_used.load(std::memory_order_relaxed);
+  };
+  std::unordered_map<std::string_view, Holding> holdings;
+  Holding& own = holdings[principal];
+  own.sessions = 1;  // the one that wants in
   for (const auto& [id, session] : replicas_[shards_.front()->index()]) {
+    Holding& holding = holdings[session->principal];
+    ++holding.sessions;
     if (session->live.uses.load(std::memory_order_relaxed) != 0) continue;
-    if (!oldest || session->live.last_used.load(std::memory_order_relaxed) <
-                       oldest->live.last_used.load(std::memory_order_relaxed)) {
-      oldest = session;
-    }
+    if (!holding.oldest || used(session) < used(holding.oldest)) holding.oldest = session;
   }
-  return oldest;
+  const Holding* most = &own;
+  for (const auto& [name, holding] : holdings) {
+    if (!holding.oldest || holding.sessions < most->sessions) continue;
+    const bool older = !most->oldest || used(holding.oldest) < used(most->oldest);
+    if (holding.sessions > most->sessions || older) most = &holding;
+  }
+  return most->oldest;
 }
 
 Task<bool> SessionDirectory::admit(SessionPtr session) {
   SessionPtr dropped;
   if (replica_of(*shards_.front()).size() >= limit_) {
-    dropped = least_recently_used_idle();
+    dropped = room_for(session->principal);
     if (!dropped) co_return false;
     dropped->live.ended.store(true, std::memory_order_relaxed);
     log::warning(
-        "{} legacy sessions are open, the limit (limits.sessions); the one idle longest "
-        "was ended",
-        limit_);
+        "{} legacy sessions are open, the limit (limits.sessions); an idle one{} was ended", limit_,
+        dropped->principal.empty() ? "" : " of " + dropped->principal);
     if (kept_ && dropped->kept) kept_->forget(*dropped);
   }
   co_await apply_everywhere(std::move(session), std::move(dropped));

@@ -2,7 +2,7 @@
 //
 // A session is replicated so that looking one up needs no hop: creating and ending one is decided
 // on the first shard and done on all of them before it is answered. Bounded by limits.sessions:
-// when full, the least recently used idle session makes room. With a store, sessions outlive the
+// when full, an idle session makes room. With a store, sessions outlive the
 // daemon. Thread: find() the calling shard's replica; the rest any shard, except where they say.
 #pragma once
 
@@ -135,7 +135,9 @@ class SessionDirectory {
   Task<bool> admit(SessionPtr session);
   Task<bool> remove(SessionPtr session);
   Task<bool> remove_all_of(std::string endpoint);
-  SessionPtr least_recently_used_idle() const;
+  // The least recently used idle one of whoever has the most sessions, and no fewer than
+  // `principal` would: who opens them without end loses own ones. Null: nobody has such a session.
+  SessionPtr room_for(const std::string& principal) const;
   Task<bool> wake_there(std::string id);
   std::vector<SessionPtr> idle_longer_than(Milliseconds idle) const;
   void note_uses();

@@ -3,7 +3,9 @@
 
 #include <catch2/catch.hpp>
 #include <future>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/hop.hpp"
@@ -82,6 +84,69 @@ TEST_CASE("a session in use is never dropped for another") {
   CHECK(done.get_future().get() == "session.limit");
   shard.finish();
   shard.join();
+}
+
+std::shared_ptr<Session> session_of(std::string principal) {
+  auto session = std::make_shared<Session>();
+  session->principal = std::move(principal);
+  return session;
+}
+
+// Opens one for each name, the first of `used` of them in use for good, and tells whose are left.
+Task<void> open_for(SessionDirectory& directory, std::vector<std::string> names, std::size_t used,
+                    std::promise<std::string>& done) {
+  std::vector<SessionPtr> all;
+  std::vector<std::unique_ptr<SessionUse>> uses;
+  std::string told;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    auto session = session_of(names[i]);
+    const auto opened = co_await directory.create(std::move(session));
+    if (!opened) {
+      told += "refused ";
+      continue;
+    }
+    all.push_back(*opened);
+    if (i < used) uses.push_back(std::make_unique<SessionUse>(**opened));
+    // A clock that stands still between two of them would leave open which is older.
+    const TimePoint now = Clock::now();
+    while (Clock::now() == now) {
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (directory.find(all[i]->id)) told += all[i]->principal + std::to_string(i) + " ";
+  }
+  done.set_value(told);
+}
+
+struct Crowd {
+  const char* name;
+  std::vector<std::string> names;
+  std::size_t used;
+  std::string left;
+};
+
+TEST_CASE("when sessions are full, whoever has most of them makes room") {
+  const Crowd crowds[] = {
+      {"one client: the one idle longest", {"a", "a", "a", "a", "a"}, 0, "a1 a2 a3 a4 "},
+      {"who opens without end ends own ones", {"b", "a", "a", "a", "a", "a"}, 0, "b0 a3 a4 a5 "},
+      {"another is let in", {"b", "a", "a", "a", "c"}, 0, "b0 a2 a3 c4 "},
+      {"all have as many: the one idle longest", {"a", "b", "c", "d", "e"}, 0, "b1 c2 d3 e4 "},
+      {"as many as anybody, but all in use", {"a", "a", "b", "b", "a"}, 2, "refused a0 a1 b2 b3 "},
+      {"of those in use none", {"a", "a", "a", "b", "c"}, 3, "a0 a1 a2 c4 "},
+  };
+  for (const Crowd& crowd : crowds) {
+    DYNAMIC_SECTION(crowd.name) {
+      runtime::Shard shard(0);
+      SessionDirectory directory({&shard}, 4);
+      shard.start();
+      std::promise<std::string> done;
+      shard.post(
+          [&] { runtime::start(shard, open_for(directory, crowd.names, crowd.used, done)); });
+      CHECK(done.get_future().get() == crowd.left);
+      shard.finish();
+      shard.join();
+    }
+  }
 }
 
 TEST_CASE("log levels have the names of MCP") {
