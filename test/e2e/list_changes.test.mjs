@@ -4,6 +4,7 @@ import test from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { pair, TOOL } from './lib/pair.mjs';
+import { req } from './lib/req.mjs';
 import { modernHeaders, modernMeta, Session } from './lib/speak.mjs';
 import { openStream } from './lib/streams.mjs';
 import { eventually } from './lib/wait.mjs';
@@ -46,7 +47,9 @@ for (const era of ['legacy', 'modern']) {
     clients.close();
   });
 
-  test(`C41: a ${era} server's list_changed without a change reaches only its own endpoint`, async (t) => {
+  test(req(`C41: a ${era} server's list_changed without a change reaches only its own endpoint`,
+    'tools-list-changed-means-emit', 'tools-list-changed-notify', 'tools-list-changed-notify-to-listeners',
+    'subscriptions-list-changed-via-listen'), async (t) => {
     const { upstream, daemon } = await pair(t, { era });
     await eventually('somebody listens', () => upstream.streams.size > 0);
     const merged = await listeners(daemon, '/mcp');

@@ -64,7 +64,9 @@ test('what is checked is what the tool asks for by now, on both kinds of endpoin
 });
 
 test('a tool whose annotations are invalid is left out and reported, its neighbours are not'
-  + ' [req:tools-x-mcp-header-reject-excludes][req:tools-x-mcp-header-reject-log]', async (t) => {
+  + ' [req:tools-x-mcp-header-reject-excludes][req:tools-x-mcp-header-reject-log]'
+  + '[req:tools-x-mcp-header-not-empty][req:tools-x-mcp-header-tchar][req:tools-x-mcp-header-unique-ci]'
+  + '[req:tools-x-mcp-header-primitive-only][req:streamable-http-x-mcp-header-constraints]', async (t) => {
   const bad = [annotated('empty', ''), annotated('space', 'My Region'), annotated('object', 'Data', 'object'),
     annotated('number', 'Score', 'number'), annotated('twice', 'n')];
   const upstream = await ScriptedHttpServer.start(t, { era: 'modern', tools: [...bad, SQL] });
