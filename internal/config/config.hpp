@@ -150,6 +150,15 @@ struct Limits {
   std::size_t stderr_bytes = 64u << 10;
 };
 
+// What servers ask of clients.
+struct Ask {
+  Milliseconds timeout{300'000};    // until a question that nobody answers is answered without
+  std::size_t rounds = 8;           // of questions in one call
+  Milliseconds state_ttl{600'000};  // of a requestState
+  std::size_t per_server = 600;     // questions a minute of one server; 0: as many as it likes
+  std::size_t per_session = 300;    // the same to one legacy session
+};
+
 // Characters of an exposed name: [A-Za-z0-9_-], or [A-Za-z][A-Za-z0-9_]*.
 enum class NameCharset : std::uint8_t { dashes, word };
 inline constexpr std::size_t kNamesLeast = 16, kNamesMost = 256;
@@ -166,6 +175,7 @@ struct Config {
   std::string file;  // where it came from
   Listen listen;
   Limits limits;
+  Ask ask;
   std::size_t threads = 0;         // 0: min(4, cores)
   std::string state_dir;           // empty: nothing is kept
   std::size_t starts_at_once = 4;  // children that may be starting at the same time

@@ -91,6 +91,22 @@ constexpr std::array<Key<Limits>, 17> kLimits = {{
     {"stderr", size_key<&Limits::stderr_bytes, kKiB, 16 * kMiB>, "stderr: 64KiB"},
 }};
 
+// The keys that open a requestState are kept for no longer than a week after their last use.
+void read_state_ttl(Context& context, const Field& field, Ask& ask) {
+  Milliseconds time{0};
+  read_duration(context, field, Milliseconds{1'000}, time);
+  if (time > std::chrono::hours(24 * 7)) return out_of_range(context, field, "168h at most");
+  if (time.count() > 0) ask.state_ttl = time;
+}
+
+constexpr std::array<Key<Ask>, 5> kAsk = {{
+    {"timeout", duration_key<&Ask::timeout, 1'000>, "timeout: 5m"},
+    {"rounds", integer_key<&Ask::rounds, 1, 1000>, "rounds: 8"},
+    {"state_ttl", read_state_ttl, "state_ttl: 10m"},
+    {"per_server", integer_key<&Ask::per_server, 0, 1'000'000>, "per_server: 600"},
+    {"per_session", integer_key<&Ask::per_session, 0, 1'000'000>, "per_session: 300"},
+}};
+
 void read_level(Context& context, const Field& field, Config& config) {
   static constexpr std::array<std::string_view, 6> kLevels = {"trace",   "debug", "info",
                                                               "warning", "error", "off"};
@@ -153,6 +169,9 @@ void read_limits(Context& context, const Field& field, Draft& draft) {
                        "'bodies' is below 'body': no request of that size comes in",
                        "raise it, or lower 'body'");
 }
+void read_ask(Context& context, const Field& field, Draft& draft) {
+  read_mapping(context, field, std::span<const Key<Ask>>(kAsk), draft.config.ask);
+}
 void read_log(Context& context, const Field& field, Draft& draft) {
   read_mapping(context, field, std::span<const Key<Config>>(kLog), draft.config);
 }
@@ -205,9 +224,10 @@ std::string default_state_dir(const Environment& environment) {
   return home.empty() ? std::string() : home + "/.local/state/mcpx";
 }
 
-constexpr std::array<Key<Draft>, 18> kRoot = {{
+constexpr std::array<Key<Draft>, 19> kRoot = {{
     {"listen", read_listen, "listen: {http: 127.0.0.1:7332}"},
     {"limits", read_limits, "limits: {body: 16MiB}"},
+    {"ask", read_ask, "ask: {timeout: 5m}"},
     {"threads", in_config<integer_key<&Config::threads, 0, 256, Config>>, "threads: 2"},
     {"log", read_log, "log: {level: info}"},
     {"sessions", read_sessions, "sessions: {idle_timeout: 24h}"},
@@ -258,6 +278,7 @@ std::vector<std::string> known_keys() {
   add_keys(out, "listen.", kListen);
   add_listen_keys(out);
   add_keys(out, "limits.", kLimits);
+  add_keys(out, "ask.", kAsk);
   add_keys(out, "log.", kLog);
   add_keys(out, "sessions.", kSessions);
   add_keys(out, "names.", kNames);

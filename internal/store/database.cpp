@@ -103,6 +103,10 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   return open_with(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW);
 }
 
+Result<std::unique_ptr<Database>> Database::open_to_read(const std::string& path) {
+  return open_with(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW);
+}
+
 Result<std::unique_ptr<Database>> Database::in_memory() {
   return open_with(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                                    SQLITE_OPEN_MEMORY);

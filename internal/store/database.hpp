@@ -51,6 +51,7 @@ class Database {
   // Error codes of everything here: store.damaged when the file cannot be used as it is,
   // store.failed when the disk or the system is at fault and trying again may help.
   static Result<std::unique_ptr<Database>> open(const std::string& path);
+  static Result<std::unique_ptr<Database>> open_to_read(const std::string& path);
   static Result<std::unique_ptr<Database>> in_memory();
 
   explicit Database(sqlite3* handle) : handle_(handle) {}

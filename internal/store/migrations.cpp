@@ -52,6 +52,18 @@ constexpr std::array kMigrations = {
               "  used_at INTEGER NOT NULL"
               ") STRICT, WITHOUT ROWID;"
               "CREATE INDEX sessions_by_use ON sessions (used_at);"},
+    // What requestState is sealed with; and those used, by digest, that no call waits for.
+    Migration{4,
+              "CREATE TABLE seal_keys ("
+              "  id TEXT PRIMARY KEY,"
+              "  secret TEXT NOT NULL,"
+              "  used_from INTEGER NOT NULL"
+              ") STRICT, WITHOUT ROWID;"
+              "CREATE TABLE spent_states ("
+              "  digest TEXT PRIMARY KEY,"
+              "  expires_at INTEGER NOT NULL"
+              ") STRICT, WITHOUT ROWID;"
+              "CREATE INDEX spent_by_expiry ON spent_states (expires_at);"},
 };
 
 Result<void> apply(Database& database, const Migration& migration) {

@@ -33,6 +33,7 @@
 #include "store/catalogues.hpp"
 #include "store/children.hpp"
 #include "store/eras.hpp"
+#include "store/seals.hpp"
 #include "store/sessions.hpp"
 
 namespace mcpx::store {
@@ -77,6 +78,7 @@ class Store {
   Catalogues& catalogues() { return catalogues_; }
   Children& children() { return children_; }
   Sessions& sessions() { return sessions_; }
+  Seals& seals() { return seals_; }
   // Drops what is known of servers that are not in `servers`.
   Task<Result<void>> keep_only(std::vector<std::string> servers);
 
@@ -132,6 +134,7 @@ class Store {
   Catalogues catalogues_{*this};
   Children children_{*this};
   Sessions sessions_{*this};
+  Seals seals_{*this};
 };
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "base/digest.hpp"
 #include "base/padded_buffer.hpp"
+#include "base/rate.hpp"
 #include "base/redact.hpp"
 #include "base/result.hpp"
 
@@ -97,6 +98,23 @@ TEST_CASE("SHA-256 and Base64 of known texts") {
   CHECK(base64("foo") == "Zm9v");
   CHECK(base64("foobar") == "Zm9vYmFy");
   CHECK(base64("\xff\xfe\xfd") == "//79");
+}
+
+TEST_CASE("a rate lets as many pass in a minute, and again when that is over") {
+  Rate rate;
+  TimePoint now(std::chrono::hours(1));
+  for (int i = 0; i < 1000; ++i)
+    CHECK(rate.take(0, now));
+  for (int i = 0; i < 3; ++i)
+    CHECK(rate.take(3, now));
+  CHECK_FALSE(rate.take(3, now));
+  CHECK_FALSE(rate.take(3, now + std::chrono::seconds(19)));
+  CHECK(rate.take(3, now + std::chrono::seconds(20)));
+  CHECK_FALSE(rate.take(3, now + std::chrono::seconds(21)));
+  now += std::chrono::minutes(5);
+  for (int i = 0; i < 3; ++i)
+    CHECK(rate.take(3, now));
+  CHECK_FALSE(rate.take(3, now));
 }
 
 }  // namespace

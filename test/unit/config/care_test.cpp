@@ -137,6 +137,24 @@ servers:
   CHECK(result->servers[2].roots.empty());
 }
 
+TEST_CASE("what servers may ask of clients") {
+  const auto given = load(
+      "ask: {timeout: 1s, rounds: 3, state_ttl: 168h, per_server: 0, per_session: 12}\nservers: "
+      "{}");
+  INFO(problems_of(given));
+  REQUIRE(given.has_value());
+  CHECK(given->ask.timeout == Milliseconds(1'000));
+  CHECK(given->ask.rounds == 3);
+  CHECK(given->ask.state_ttl == Milliseconds(604'800'000));
+  CHECK(given->ask.per_server == 0);
+  CHECK(given->ask.per_session == 12);
+  for (const char* wrong : {"timeout: 0s", "rounds: 0", "state_ttl: 169h", "state_ttl: 10ms",
+                            "per_server: -1", "per_client: 1"}) {
+    INFO(wrong);
+    CHECK_FALSE(load("ask: {" + std::string(wrong) + "}").has_value());
+  }
+}
+
 TEST_CASE("the state directory is systemd's, else XDG's, else below HOME") {
   const auto state = [](std::map<std::string, std::string> variables,
                         const std::string& text = "") {

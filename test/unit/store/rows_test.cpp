@@ -183,6 +183,73 @@ TEST_CASE("store: rows of servers that are not configured any more are pruned") 
   with_store(options(directory.path()), prune_body);
 }
 
+Task<void> spend_body(Store& store) {
+  const Result<bool> first = co_await store.seals().spend("a", 100, 50);
+  CHECK((first.has_value() && *first));
+  const Result<bool> again = co_await store.seals().spend("a", 100, 60);
+  CHECK((again.has_value() && !*again));
+  const Result<bool> other = co_await store.seals().spend("b", 100, 60);
+  CHECK((other.has_value() && *other));
+  const Result<bool> forgotten = co_await store.seals().spend("a", 300, 200);
+  CHECK((forgotten.has_value() && *forgotten));
+}
+
+TEST_CASE("store: a state is spent once, and forgotten when it has expired") {
+  Directory directory;
+  with_store(options(directory.path()), spend_body);
+}
+
+SealKeyRow seal_key(std::string id, std::int64_t from) {
+  SealKeyRow row;
+  row.id = std::move(id);
+  row.secret = "00ff";
+  row.from = from;
+  return row;
+}
+
+Task<void> keys_body(Store& store) {
+  CHECK(store.seals().makes_keys());
+  for (const auto& [id, from] : {std::pair("new", 20), std::pair("old", 10)}) {
+    SealKeyRow row = seal_key(id, from);
+    const Result<void> put = co_await store.seals().add_key(std::move(row), 0);
+    REQUIRE(put.has_value());
+  }
+  const auto both = co_await store.seals().keys();
+  REQUIRE(both.has_value());
+  REQUIRE(both->size() == 2);
+  CHECK(both->front().id == "old");
+  SealKeyRow row = seal_key("newest", 30);
+  const Result<void> put = co_await store.seals().add_key(std::move(row), 15);
+  REQUIRE(put.has_value());
+}
+
+Task<void> borrowed_body(Store& store) {
+  CHECK_FALSE(store.seals().makes_keys());
+  const auto keys = co_await store.seals().keys();
+  REQUIRE(keys.has_value());
+  REQUIRE(keys->size() == 2);
+  CHECK(keys->front().id == "new");
+  CHECK(keys->front().secret == "00ff");
+  CHECK(keys->back().id == "newest");
+  CHECK(keys->back().from == 30);
+}
+
+// The directory is taken, so the second one works in memory.
+Task<void> two_stores_body(Store& store, std::string path) {
+  co_await keys_body(store);
+  const auto second = Store::open(options(path));
+  const Status status = co_await second->opened(kPatience);
+  CHECK(status.state == State::memory);
+  co_await borrowed_body(*second);
+  co_await second->close(Clock::now() + kPatience);
+}
+
+TEST_CASE("store: keys of seals, old ones forgotten, are read by another daemon too") {
+  Directory directory;
+  const Body both = [&directory](Store& store) { return two_stores_body(store, directory.path()); };
+  with_store(options(directory.path()), both);
+}
+
 TEST_CASE("store: what was put is there after a restart") {
   Directory directory;
   put_era(directory.path(), "d1");
