@@ -3,31 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
-#include "json/splice.hpp"
+#include "ask/modern.hpp"
 #include "log/log.hpp"
 #include "mcp/error_codes.hpp"
 #include "rpc/message.hpp"
-#include "runtime/hop.hpp"
 
 namespace mcpx::ask {
 namespace {
 
-Error used_error() {
-  return Error("ask.state_used", "the requestState was used already, or its call is over",
-               "send back the one of the last answer; or call anew without one");
-}
+// Those whose calls were given up end a little later.
+constexpr std::size_t kTasks = 2 * Desk::kAtMost;
 
 call::Outcome refused(const Error& error) {
   return call::Outcome::of_failure(rpc::kInvalidParams, error);
-}
-
-bool asks_for_urls(const call::Outcome& outcome) {
-  if (outcome.ok() || mcp::era_of(outcome.from) == mcp::Era::modern) return false;
-  const auto code = json::find(outcome.error, "code");
-  return code && json::as_integer(*code) == mcp::kUrlElicitationRequired;
 }
 
 // -32042 for a client that cannot be asked for urls: 2026-07-28 says which capability it lacks.
@@ -49,11 +39,6 @@ call::Outcome input_required(std::string_view requests, const std::string& state
   return call::Outcome::of_result(result.take(), mcp::kLatestModern);
 }
 
-bool takes_input(mcp::Method method) {
-  return method == mcp::Method::tools_call || method == mcp::Method::prompts_get ||
-         method == mcp::Method::resources_read;
-}
-
 // An answer that says the user did not go there.
 bool all_accepted(json::Raw responses) {
   if (!json::is_object(responses)) return false;
@@ -65,6 +50,12 @@ bool all_accepted(json::Raw responses) {
 }
 
 }  // namespace
+
+bool asks_for_urls(const call::Outcome& outcome) {
+  if (outcome.ok() || mcp::era_of(outcome.from) == mcp::Era::modern) return false;
+  const auto code = json::find(outcome.error, "code");
+  return code && json::as_integer(*code) == mcp::kUrlElicitationRequired;
+}
 
 // A call of the desk. Without `parked` it is not running: the retry makes it anew.
 struct Desk::Held {
@@ -79,7 +70,7 @@ struct Desk::Held {
 };
 
 Desk::Desk(runtime::Shard& shard, const States& states)
-    : shard_(shard), states_(states), alarm_(shard, [this] { sweep(); }), tasks_(shard, kAtMost) {}
+    : shard_(shard), states_(states), alarm_(shard, [this] { sweep(); }), tasks_(shard, kTasks) {}
 
 std::uint64_t Desk::begin(std::shared_ptr<const void> holds, upstream::Server& server,
                           const call::Call& call, std::string_view binding, Parked::Bounds bounds,
@@ -131,10 +122,12 @@ Task<Desk::Step> Desk::wait(std::uint64_t id, Listener listener, std::string res
   parked->detach();
   if (!news.outcome) {
     step.outcome = needs_input(*held, news.requests);
+    step.asks = true;
     co_return step;
   }
   if (asks_for_urls(*news.outcome)) {
     step.outcome = url_questions(*held, *news.outcome, askable);
+    step.asks = step.outcome.has_value();
     if (step.outcome) co_return step;
   }
   calls_.erase(id);
@@ -147,10 +140,12 @@ std::string Desk::state_for(Held& held) {
   ticket.shard = shard_.index();
   ticket.call = held.id;
   ticket.round = ++held.round;
+  const std::int64_t now = unix_now();
+  ticket.expiry = now + held.state_ttl.count();
   held.open = true;
   held.expiry = Clock::now() + held.state_ttl;
   if (held.expiry < alarm_.deadline()) alarm_.set(held.expiry);
-  return states_.write(ticket, held.binding, held.expiry);
+  return states_.write(ticket, held.binding, now);
 }
 
 call::Outcome Desk::needs_input(Held& held, std::string_view requests) {
@@ -184,6 +179,19 @@ std::optional<call::Outcome> Desk::url_questions(Held& held, const call::Outcome
   if (number == 0) return std::nullopt;
   held.parked.reset();
   return needs_input(held, requests.take());
+}
+
+bool Desk::has_room() {
+  if (calls_.size() < kAtMost) return tasks_.size() < kTasks;
+  const auto sooner = [](const auto& a, const auto& b) {
+    return a.second->expiry < b.second->expiry;  // kNever: its client is there
+  };
+  const auto first = std::min_element(calls_.begin(), calls_.end(), sooner);
+  if (!first->second->open) return false;
+  const HeldPtr held = first->second;
+  calls_.erase(first);
+  if (held->parked) held->parked->cancel("too many calls wait for answers");
+  return tasks_.size() < kTasks;
 }
 
 void Desk::cancel(std::uint64_t id, const std::string& reason) {
@@ -221,106 +229,8 @@ Task<void> Desk::join() {
   calls_.clear();
 }
 
-// --- One request
-
-namespace {
-
-Listener listener_of(const call::Caller& caller) {
-  Listener listener;
-  listener.sink = caller.sink;
-  listener.shard = caller.shard;
-  listener.progress_token = caller.progress_token;
-  listener.askable = caller.askable;
-  return listener;
-}
-
-// Waits at the desk where the call is, on whichever shard; a client that goes away cancels it.
-Task<Desk::Step> wait_at(const Modern& request, std::size_t index, std::uint64_t id,
-                         std::string responses) {
-  Desk* const desk = request.desks[index];
-  runtime::Shard* const shard = &desk->shard();
-  runtime::CancelSource::Subscription gone;
-  if (request.call.caller.cancel) {
-    gone = request.call.caller.cancel->subscribe([desk, shard, id](const std::string& reason) {
-      shard->post([desk, id, reason] { desk->cancel(id, reason); });
-    });
-  }
-  const auto listener = std::make_shared<Listener>(listener_of(request.call.caller));
-  const auto answers = std::make_shared<std::string>(std::move(responses));
-  const std::function<Task<Desk::Step>()> there = [desk, id, listener, answers] {
-    return desk->wait(id, std::move(*listener), std::move(*answers));
-  };
-  co_return co_await runtime::run_on<Desk::Step>(*shard, there);
-}
-
-Task<Result<void>> reopen_there(Desk& desk, Ticket ticket) {
-  co_return desk.reopen(ticket);
-}
-
-Task<call::Outcome> call_anew(const Modern& request, const std::string& binding,
-                              std::string responses) {
-  const std::size_t index = runtime::Shard::current().index();
-  Desk& desk = *request.desks[index];
-  const mcp::Askable askable = request.call.caller.askable;
-  if (askable == 0 || desk.full()) {
-    call::Outcome outcome = co_await request.server.call(request.call);
-    co_return outcome;
-  }
-  Parked::Bounds bounds;
-  bounds.timeout = request.timeout;
-  bounds.rounds = request.rounds;
-  bounds.names_server = request.names_server;
-  const std::uint64_t id =
-      desk.begin(request.holds, request.server, request.call, binding, bounds, request.state_ttl);
-  Desk::Step step = co_await wait_at(request, index, id, std::move(responses));
-  co_return std::move(*step.outcome);
-}
-
-}  // namespace
-
 void translate_urls(call::Outcome& outcome) {
   if (asks_for_urls(outcome)) outcome = lacks_url();
-}
-
-// Neither of a method that takes no input, nor of a client that can give none; unless that one
-// means to go on with a call.
-bool may_ask(const call::Call& call) {
-  if (!takes_input(call.method)) return false;
-  return call.caller.askable != 0 || json::may_mention(call.params, "requestState");
-}
-
-Task<call::Outcome> call_modern(const Modern& request) {
-  const call::Call& call = request.call;
-  const auto state = json::find(call.params, "requestState");
-  const std::string text = state ? json::decode_string(*state).value_or("") : std::string();
-  // A modern server asks in its results and judges the answers and its state itself.
-  if (request.server.era() == mcp::Era::modern && !Seal::is_sealed(text)) {
-    co_return co_await request.server.call(call);
-  }
-  const std::string binding =
-      binding_of(request.endpoint, call.caller.principal, call.method_name, call.params);
-  std::string responses(json::find(call.params, "inputResponses").value_or(json::Raw()));
-  if (!responses.empty() && !json::is_object(responses)) {
-    const Error error("ask.malformed", "'inputResponses' must be an object",
-                      "send an object with one member for each question");
-    co_return refused(error);
-  }
-  if (!state) co_return co_await call_anew(request, binding, std::move(responses));
-
-  Result<Ticket> ticket = request.states->read(text, binding, Clock::now());
-  if (!ticket) co_return refused(ticket.error());
-  if (ticket->shard >= request.desks.size() || !request.desks[ticket->shard]) {
-    co_return refused(used_error());
-  }
-  Desk* const desk = request.desks[ticket->shard];
-  const std::function<Task<Result<void>>()> there = [desk, read = *ticket] {
-    return reopen_there(*desk, read);
-  };
-  Result<void> opened = co_await runtime::run_on<Result<void>>(desk->shard(), there);
-  if (!opened) co_return refused(opened.error());
-  Desk::Step step = co_await wait_at(request, ticket->shard, ticket->call, std::move(responses));
-  if (step.again) co_return co_await call_anew(request, binding, std::string());
-  co_return std::move(*step.outcome);
 }
 
 }  // namespace mcpx::ask

@@ -17,6 +17,7 @@ namespace {
 constexpr Milliseconds kTogether{5};
 // Of answers that were sent before they were asked for.
 constexpr std::size_t kHeldBytes = 1024 * 1024;
+constexpr std::size_t kLongestKey = 128;
 
 std::string_view name_of(mcp::QuestionKind kind) {
   switch (kind) {
@@ -29,6 +30,15 @@ std::string_view name_of(mcp::QuestionKind kind) {
       return "roots";
   }
   return "question";
+}
+
+call::Outcome given_up(const std::string& server) {
+  const Error error("ask.given_up",
+                    fmt::format("the call waited for answers while other calls needed its place at "
+                                "server {}, and was ended",
+                                server),
+                    "call anew without requestState, or raise instances.max for this server");
+  return call::Outcome::of_failure(rpc::kInvalidParams, error, server);
 }
 
 }  // namespace
@@ -65,6 +75,7 @@ Parked::Parked(runtime::Shard& shard, std::shared_ptr<const void> holds, upstrea
       server_(server),
       bounds_(bounds),
       voice_(std::make_shared<Voice>()),
+      away_since_(kNever.time_since_epoch().count()),
       together_(shard) {
   copy(call);
 }
@@ -109,13 +120,15 @@ Task<void> Parked::run() {
   call_.caller.asker = self;
   call::Outcome outcome = co_await server_.call(call_);
   call_.caller.asker.reset();  // it is ourselves
-  outcome_.emplace(std::move(outcome));
+  const bool ended = given_up_ && !outcome.ok();
+  outcome_.emplace(ended ? given_up(server_.name()) : std::move(outcome));
   over_ = true;
   news_.wake();
 }
 
 void Parked::attach(Listener listener) {
   attached_ = true;
+  away_since_.store(kNever.time_since_epoch().count(), std::memory_order_relaxed);
   askable_ = listener.askable;
   voice_->attach(std::move(listener));
   fresh_ = !out_.empty();
@@ -123,10 +136,36 @@ void Parked::attach(Listener listener) {
 
 void Parked::detach() {
   attached_ = false;
+  away_since_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   voice_->detach();
 }
 
+TimePoint Parked::away_since() const {
+  return TimePoint(Duration(away_since_.load(std::memory_order_relaxed)));
+}
+
+void Parked::give_way() {
+  shard_.post([self = shared_from_this()] {
+    if (self->attached_ || self->over_) return;
+    log::info(
+        "a call to server {} waits for a client that does not come back, and ends: others "
+        "need its place",
+        self->server_.name());
+    self->given_up_ = true;
+    self->cancel_.cancel("its place is needed, and its client did not come back");
+  });
+}
+
 // --- Questions
+
+// A server that calls its requests by names has names for its questions.
+std::string Parked::key_of(const call::Question& question) {
+  auto own = json::decode_string(question.id);
+  const bool fits = own && !own->empty() && own->size() <= kLongestKey;
+  const bool taken =
+      fits && std::any_of(out_.begin(), out_.end(), [&](Out* out) { return out->key == *own; });
+  return fits && !taken ? std::move(*own) : next_key(question.kind);
+}
 
 // By kind and order, so that an answer may be sent before its question was asked.
 std::string Parked::next_key(mcp::QuestionKind kind) {
@@ -141,14 +180,19 @@ std::optional<call::Response> Parked::held_answer(const std::string& key,
   if (held_.empty()) return std::nullopt;
   const auto found = json::find(held_, key);
   if (!found || !mcp::is_answer(question.kind, *found)) return std::nullopt;
-  return call::Response::of_result(mcp::answer_for(question.kind, question.params, *found));
+  auto response =
+      call::Response::of_result(mcp::answer_for(question.kind, question.params, *found));
+  held_ = json::Splice(held_).remove(key).text();
+  return response;
 }
 
 Task<call::Response> Parked::ask(const call::Question& question, runtime::CancelSource& withdrawn) {
-  const std::string key = next_key(question.kind);
+  const std::string key = key_of(question);
   if (auto held = held_answer(key, question)) co_return std::move(*held);
-  if (out_.size() >= kAtMost || rounds_ >= bounds_.rounds) {
-    log::info("server {} asks more than its caller may be asked in one call", question.server);
+  const bool too_many = out_.size() >= kAtMost || rounds_ >= bounds_.rounds ||
+                        !server_.question_rate().take(bounds_.per_server, Clock::now());
+  if (too_many) {
+    log::info("server {} asks more than its callers may be asked", question.server);
     co_return call::Response::none(question.kind, "the caller was asked too much");
   }
   Out out(key, question);
@@ -169,13 +213,15 @@ Task<call::Response> Parked::ask(const call::Question& question, runtime::Cancel
 // What is no answer at all stays asked (basic/patterns/mrtr, "Error Handling").
 void Parked::take(json::Raw responses) {
   if (!json::is_object(responses)) return;
+  json::Splice rest(responses);  // a server may use its names again
   for (Out* out : out_) {
     const auto found = json::find(responses, out->key);
     if (!found || !mcp::is_answer(out->question.kind, *found)) continue;
     out->answer.set(call::Response::of_result(
         mcp::answer_for(out->question.kind, out->question.params, *found)));
+    rest.remove(out->key);
   }
-  if (responses.size() <= kHeldBytes) held_ = responses;
+  if (responses.size() <= kHeldBytes) held_ = rest.text();
 }
 
 // A retry carries capabilities of its own, and is asked for nothing else.

@@ -6,6 +6,7 @@
 // request that began it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -36,7 +37,8 @@ class Parked final : public call::Asker, public std::enable_shared_from_this<Par
   struct Bounds {
     Milliseconds timeout{0};  // of each question
     std::size_t rounds = 0;
-    bool names_server = false;  // to the caller, in the message
+    std::size_t per_server = 0;  // questions a minute; 0: not bounded
+    bool names_server = false;   // to the caller, in the message
   };
   // Questions out at once; more are not passed on.
   static constexpr std::size_t kAtMost = 16;
@@ -48,6 +50,8 @@ class Parked final : public call::Asker, public std::enable_shared_from_this<Par
   Task<void> run();  // the whole call, once
   Task<call::Response> ask(const call::Question& question,
                            runtime::CancelSource& withdrawn) override;
+  TimePoint away_since() const override;
+  void give_way() override;
 
   void attach(Listener listener);
   void detach();
@@ -77,6 +81,7 @@ class Parked final : public call::Asker, public std::enable_shared_from_this<Par
   };
   void copy(const call::Call& call);
   std::string next_key(mcp::QuestionKind kind);
+  std::string key_of(const call::Question& question);
   std::optional<call::Response> held_answer(const std::string& key, const call::Question& question);
   std::string requests();
   void refuse_undeclared();
@@ -100,6 +105,8 @@ class Parked final : public call::Asker, public std::enable_shared_from_this<Par
   mcp::Askable askable_ = 0;
   bool attached_ = false;
   bool over_ = false;
+  bool given_up_ = false;
+  std::atomic<Clock::rep> away_since_;  // kNever: there is a request that waits
   std::optional<call::Outcome> outcome_;
   runtime::Waiter news_;
   runtime::Timer together_;

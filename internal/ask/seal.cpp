@@ -1,10 +1,12 @@
 #include "ask/seal.hpp"
 
+#include <fmt/format.h>
 #include <openssl/evp.h>
 #include <sys/random.h>
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/digest.hpp"
@@ -12,9 +14,10 @@
 namespace mcpx::ask {
 namespace {
 
-constexpr std::string_view kVersion = "mcpx1.";
+constexpr std::string_view kVersion = "mcpx2.";
 constexpr std::size_t kNonce = 12, kTag = 16;
-constexpr std::size_t kLongest = 64 * 1024;
+constexpr std::size_t kKeyId = 4;                    // bytes
+constexpr std::size_t kLongest = 64u * 1024 * 1024;  // no message is longer
 
 struct FreeContext {
   void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
@@ -63,17 +66,41 @@ void fill_random(unsigned char* out, std::size_t size) {
 
 }  // namespace
 
-Seal::Key Seal::random_key() {
-  Key key{};
-  fill_random(key.data(), key.size());
+Seal::Key Seal::random_key(std::int64_t from) {
+  Key key;
+  key.from = from;
+  fill_random(key.bytes.data(), key.bytes.size());
+  std::array<unsigned char, kKeyId> id{};
+  fill_random(id.data(), id.size());
+  for (const unsigned char byte : id)
+    key.id += fmt::format("{:02x}", byte);
   return key;
+}
+
+Seal::Seal(std::vector<Key> keys) : keys_(std::move(keys)) {
+  MCPX_CHECK(!keys_.empty());
 }
 
 bool Seal::is_sealed(std::string_view text) {
   return text.starts_with(kVersion);
 }
 
-std::string Seal::close(std::string_view text) const {
+// Where the clock was turned back none has begun yet.
+const Seal::Key& Seal::key_at(std::int64_t now) const {
+  const auto newest =
+      std::find_if(keys_.rbegin(), keys_.rend(), [now](const Key& key) { return key.from <= now; });
+  return newest == keys_.rend() ? keys_.front() : *newest;
+}
+
+const Seal::Key* Seal::key_named(std::string_view id) const {
+  const auto found =
+      std::find_if(keys_.begin(), keys_.end(), [id](const Key& key) { return key.id == id; });
+  return found == keys_.end() ? nullptr : &*found;
+}
+
+std::string Seal::close(std::string_view text, std::int64_t now) const {
+  const Key& key = key_at(now);
+  const std::string head = fmt::format("{}{}.", kVersion, key.id);
   std::string out(kNonce + text.size() + kTag, '\0');
   unsigned char* const at = bytes_of(out);
   fill_random(at, kNonce);
@@ -81,20 +108,25 @@ std::string Seal::close(std::string_view text) const {
   MCPX_CHECK(context != nullptr);
   int size = 0, rest = 0;
   const bool done =
-      EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key_.data(), at) == 1 &&
-      EVP_EncryptUpdate(context.get(), nullptr, &size, bytes_of(kVersion), length_of(kVersion)) ==
-          1 &&
+      EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.bytes.data(), at) == 1 &&
+      EVP_EncryptUpdate(context.get(), nullptr, &size, bytes_of(std::string_view(head)),
+                        length_of(head)) == 1 &&
       EVP_EncryptUpdate(context.get(), at + kNonce, &size, bytes_of(text), length_of(text)) == 1 &&
       EVP_EncryptFinal_ex(context.get(), at + kNonce + size, &rest) == 1 &&
       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, static_cast<int>(kTag),
                           at + kNonce + text.size()) == 1;
   MCPX_CHECK(done);
-  return std::string(kVersion) + to_url(out);
+  return head + to_url(out);
 }
 
 std::optional<std::string> Seal::open(std::string_view sealed) const {
   if (sealed.size() > kLongest || !sealed.starts_with(kVersion)) return std::nullopt;
-  std::optional<std::string> bytes = from_url(sealed.substr(kVersion.size()));
+  const std::size_t dot = sealed.find('.', kVersion.size());
+  if (dot == std::string_view::npos) return std::nullopt;
+  const Key* const key = key_named(sealed.substr(kVersion.size(), dot - kVersion.size()));
+  if (!key) return std::nullopt;
+  const std::string_view head = sealed.substr(0, dot + 1);
+  std::optional<std::string> bytes = from_url(sealed.substr(dot + 1));
   if (!bytes || bytes->size() < kNonce + kTag) return std::nullopt;
   unsigned char* const at = bytes_of(*bytes);
   std::string text(bytes->size() - kNonce - kTag, '\0');
@@ -103,9 +135,8 @@ std::optional<std::string> Seal::open(std::string_view sealed) const {
   int size = 0, rest = 0;
   // The comparison of the tag inside is in constant time.
   const bool authentic =
-      EVP_DecryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key_.data(), at) == 1 &&
-      EVP_DecryptUpdate(context.get(), nullptr, &size, bytes_of(kVersion), length_of(kVersion)) ==
-          1 &&
+      EVP_DecryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key->bytes.data(), at) == 1 &&
+      EVP_DecryptUpdate(context.get(), nullptr, &size, bytes_of(head), length_of(head)) == 1 &&
       EVP_DecryptUpdate(context.get(), bytes_of(text), &size, at + kNonce, length_of(text)) == 1 &&
       EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(kTag),
                           at + kNonce + text.size()) == 1 &&

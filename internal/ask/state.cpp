@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -74,11 +76,6 @@ std::uint64_t number_of(std::string_view word) {
   return number;  // what is sealed was written by us
 }
 
-std::uint64_t milliseconds(TimePoint when) {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<Milliseconds>(when.time_since_epoch()).count());
-}
-
 }  // namespace
 
 std::string binding_of(std::string_view endpoint, std::string_view principal,
@@ -91,32 +88,52 @@ std::string binding_of(std::string_view endpoint, std::string_view principal,
   return sha256_hex(text);
 }
 
-std::string States::write(const Ticket& ticket, std::string_view binding, TimePoint expiry) const {
-  return seal_.close(fmt::format("{} {} {} {} {} {}", run_, ticket.shard, ticket.call, ticket.round,
-                                 milliseconds(expiry), binding));
+std::int64_t unix_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-Result<Ticket> States::read(std::string_view state, std::string_view binding, TimePoint now) const {
-  const std::optional<std::string> text = seal_.open(state);
+Error used_error() {
+  return Error("ask.state_used", "the requestState was used already, or its call is over",
+               "send back the one of the last answer; or call anew without one");
+}
+
+std::string States::write(const Ticket& ticket, std::string_view binding, std::int64_t now) const {
+  return seal_->close(fmt::format("{} {} {} {} {} {} {} {}", ticket.relayed ? "relayed" : "parked",
+                                  run_, ticket.shard, ticket.call, ticket.round, ticket.expiry,
+                                  binding, ticket.server_state),
+                      now);
+}
+
+Result<Ticket> States::read(std::string_view state, std::string_view binding,
+                            std::int64_t now) const {
+  const std::optional<std::string> text = seal_->open(state);
   if (!text) {
     return Error("ask.state_altered",
                  "the requestState was not made by this mcpx, or was changed on the way",
                  "send back the one of the last answer, as it is; or call anew without one");
   }
   std::string_view rest = *text;
-  const std::string_view run = take_word(rest);
   Ticket ticket;
+  ticket.relayed = take_word(rest) == "relayed";
+  const std::string_view run = take_word(rest);
   ticket.shard = static_cast<std::size_t>(number_of(take_word(rest)));
   ticket.call = number_of(take_word(rest));
   ticket.round = static_cast<std::size_t>(number_of(take_word(rest)));
-  const std::uint64_t expiry = number_of(take_word(rest));
-  if (!same(rest, binding)) {
+  ticket.expiry = static_cast<std::int64_t>(number_of(take_word(rest)));
+  const std::string_view bound = take_word(rest);
+  ticket.server_state = rest;
+  if (!same(bound, binding)) {
     return Error("ask.state_foreign", "the requestState belongs to another request",
                  "retry with the same method and parameters, at the same endpoint");
   }
-  if (run != run_ || milliseconds(now) > expiry) {
+  if (now > ticket.expiry) {
+    return Error("ask.state_expired", "the requestState is no longer good: ask.state_ttl is over",
+                 "call anew without it");
+  }
+  if (!ticket.relayed && run != run_) {
     return Error("ask.state_expired",
-                 "the requestState is no longer good: mcpx was restarted, or ask.state_ttl is over",
+                 "the requestState is no longer good: mcpx, where its call waited, was restarted",
                  "call anew without it");
   }
   return ticket;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "json/json.hpp"
 #include "mcp/asking.hpp"
 #include "runtime/cancel.hpp"
@@ -26,6 +27,7 @@ struct Question {
   std::string method;  // as on the wire
   std::string params;  // raw object, as the server sent it; may be empty
   std::string server;  // the name of who asks
+  std::string id;      // of its request, a raw token; empty: it has none
 };
 
 // What the server is to be answered: exactly one of the two, both raw JSON.
@@ -44,6 +46,20 @@ class Asker {
   // Ends with the client's answer, when nobody may be waited for any longer, or when `withdrawn`
   // fires because the server wants no answer any more; outlived by neither argument.
   virtual Task<Response> ask(const Question& question, runtime::CancelSource& withdrawn) = 0;
+  // Since when the call goes on without its client, as a modern one's does between two requests;
+  // kNever: the client is there. Any thread.
+  virtual TimePoint away_since() const { return kNever; }
+  // Others need the place such a call has at its server: ends it, if it still is one. Any thread.
+  virtual void give_way() {}
+};
+
+// Hears that the user is done with what a question in URL mode sent them to (2025-11-25
+// client/elicitation, "Completion Notifications for URL Mode Elicitation").
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  // The notification's raw params, as the server sent them. Any thread.
+  virtual void complete(std::string params) = 0;
 };
 
 // Asks on the caller's shard. `withdrawn` lives on the calling one.

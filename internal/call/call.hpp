@@ -71,6 +71,7 @@ struct Outcome {
   json::Raw result;
   json::Raw error;
   mcp::Revision from = mcp::kLatestLegacy;  // whose vocabulary it is in
+  bool needs_input = false;                 // a server of 2026-07-28 answered `input_required`
 
   bool ok() const { return error.empty(); }
   static Outcome of_result(std::string_view result, mcp::Revision from);

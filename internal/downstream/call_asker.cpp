@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "downstream/completion.hpp"
 #include "log/log.hpp"
 #include "rpc/message.hpp"
 #include "runtime/timer.hpp"
@@ -27,14 +28,15 @@ struct CallAsker::Out {
   std::string why;  // it was withdrawn
 };
 
-CallAsker::CallAsker(Core& core, http::Exchange& exchange, SessionPtr session,
-                     std::shared_ptr<CallStream> stream)
+CallAsker::CallAsker(Core& core, SessionPtr session, std::shared_ptr<Voice> voice,
+                     runtime::CancelSource* gone)
     : core_(core.shared_from_this()),
-      shard_(exchange.shard()),
+      shard_(runtime::Shard::current()),
       session_(std::move(session)),
-      stream_(std::move(stream)) {
-  gone_ = exchange.gone().subscribe([this](const std::string&) {
-    if (stream_->resumable()) return;  // it may come back for the question
+      voice_(std::move(voice)) {
+  if (!gone) return;
+  gone_ = gone->subscribe([this](const std::string&) {
+    if (voice_->resumable()) return;  // it may come back for the question
     open_ = false;
     withdraw_all("the client went away");
   });
@@ -56,21 +58,44 @@ std::string CallAsker::spell(const call::Question& question, std::string_view id
   return text;
 }
 
+bool CallAsker::asked_too_often(const call::Question& question) {
+  const config::Ask& limits = core_->config().ask;
+  const TimePoint now = Clock::now();
+  const EndpointPtr endpoint = endpoint_now(*core_, question.server);
+  const bool server = !endpoint || !endpoint->server ||
+                      endpoint->server->question_rate().take(limits.per_server, now);
+  const bool session = session_->live.questions.take(limits.per_session, now);
+  if (server && session) return false;
+  log::info("server {} asks more often than {} allows", question.server,
+            server ? "ask.per_session" : "ask.per_server");
+  return true;
+}
+
+void CallAsker::expect_end_of(const call::Question& question) {
+  const EndpointPtr endpoint = endpoint_now(*core_, question.server);
+  if (!endpoint || !endpoint->server) return;
+  expect_completion(*core_, *endpoint->server, session_, question.params);
+}
+
 Task<call::Response> CallAsker::ask(const call::Question& question,
                                     runtime::CancelSource& withdrawn) {
   if (!open_) co_return call::Response::none(question.kind, "the call is over");
   if (out_.size() >= kAtMost) {
     co_return call::Response::none(question.kind, "the client is asked too much already");
   }
+  if (asked_too_often(question)) {
+    co_return call::Response::none(question.kind, "too much is asked");
+  }
+  if (question.kind == mcp::QuestionKind::url) expect_end_of(question);
   Out out(*this, core_->local(shard_).asked);
   log::debug("server {} asks {} as {}", question.server, question.method, out.id);
-  if (!stream_->ask(spell(question, out.id))) {
+  if (!voice_->ask(spell(question, out.id))) {
     co_return call::Response::none(question.kind, "the client went away");
   }
   const auto subscription =
       withdrawn.subscribe([this, &out](const std::string& reason) { withdraw(out, reason); });
   runtime::Watchdog patience(shard_, [this, &out] { withdraw(out, "nobody answered in time"); });
-  patience.set(Clock::now() + ask::kQuestionTimeout);
+  patience.set(Clock::now() + core_->config().ask.timeout);
   const std::optional<call::Response> answer = co_await out.entry.answer.wait();
   if (!answer) co_return call::Response::none(question.kind, out.why);
   if (!answer->error.empty()) co_return *answer;
@@ -91,7 +116,7 @@ void CallAsker::withdraw(Out& out, std::string_view reason) {
   params.raw("requestId", out.id).string("reason", reason);
   std::string text;
   rpc::append_notification(text, "notifications/cancelled", params.take());
-  stream_->notify(std::move(text));
+  voice_->notify(std::move(text));
 }
 
 void CallAsker::withdraw_all(std::string_view reason) {

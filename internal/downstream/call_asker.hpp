@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "call/ask.hpp"
-#include "downstream/call_stream.hpp"
 #include "downstream/core.hpp"
 #include "downstream/session.hpp"
-#include "http/server.hpp"
+#include "downstream/voice.hpp"
 
 namespace mcpx::downstream {
 
@@ -25,9 +24,10 @@ class CallAsker final : public call::Asker {
   // Questions to one call's client at once; more are not passed on.
   static constexpr std::size_t kAtMost = 16;
 
-  // The exchange outlives the call to finish().
-  CallAsker(Core& core, http::Exchange& exchange, SessionPtr session,
-            std::shared_ptr<CallStream> stream);
+  // On the calling shard. `gone` fires when the client's connection is lost, and outlives the call
+  // to finish(); null: then its session is over, and its calls with it.
+  CallAsker(Core& core, SessionPtr session, std::shared_ptr<Voice> voice,
+            runtime::CancelSource* gone);
 
   Task<call::Response> ask(const call::Question& question,
                            runtime::CancelSource& withdrawn) override;
@@ -36,6 +36,8 @@ class CallAsker final : public call::Asker {
 
  private:
   struct Out;
+  void expect_end_of(const call::Question& question);
+  bool asked_too_often(const call::Question& question);
   std::string spell(const call::Question& question, std::string_view id) const;
   void withdraw(Out& out, std::string_view reason);
   void withdraw_all(std::string_view reason);
@@ -43,7 +45,7 @@ class CallAsker final : public call::Asker {
   std::shared_ptr<Core> core_;  // whose lists the questions are in
   runtime::Shard& shard_;
   SessionPtr session_;
-  std::shared_ptr<CallStream> stream_;
+  std::shared_ptr<Voice> voice_;
   runtime::CancelSource::Subscription gone_;
   bool open_ = true;
   std::vector<Out*> out_;  // each in the frame that waits for its answer

@@ -14,14 +14,14 @@
 #include "downstream/answer.hpp"
 #include "downstream/event_stream.hpp"
 #include "downstream/replays.hpp"
+#include "downstream/voice.hpp"
 #include "http/server.hpp"
 #include "runtime/one_shot.hpp"
 #include "runtime/task_group.hpp"
 
 namespace mcpx::downstream {
 
-class CallStream final : public call::NotificationSink,
-                         public std::enable_shared_from_this<CallStream> {
+class CallStream final : public Voice, public std::enable_shared_from_this<CallStream> {
  public:
   // What makes it resumable; without a session it is not.
   struct Resumption {
@@ -38,10 +38,9 @@ class CallStream final : public call::NotificationSink,
              Resumption resumption);
 
   void notify(std::string json) override;
-  // A question: like notify(), but never dropped. False: the client gets nothing more.
-  bool ask(std::string json);
-  bool resumable() const;  // a client that loses it may come back
-  void open();             // makes the response a stream although there is nothing to say yet
+  bool ask(std::string json) override;
+  bool resumable() const override;
+  void open();  // makes the response a stream although there is nothing to say yet
 
   // Stops accepting, sends the answer if the response has become a stream, and waits until what can
   // be written is. False: it has not, and the caller sends the answer.

@@ -32,6 +32,7 @@ constexpr std::array<ChangeKind, 3> kKinds = {
 // Resources below those that are watched which wait for one slow reader; of further ones it is told
 // by what it watches.
 constexpr std::size_t kUpdatesWaiting = 1'024;
+constexpr std::size_t kSaidWaiting = 64;  // messages; the oldest are dropped
 // What a listen waits for servers before it is acknowledged.
 constexpr Milliseconds kAgreement{5'000};
 
@@ -149,6 +150,7 @@ struct ChangeStreams::Stream {
   ChangeSet pending = 0;
   WatchedSet watched;                // of a listen
   std::set<std::string> updated;     // URIs as the client is told of them
+  std::vector<std::string> said;     // whole messages
   std::string meta;                  // of each notification; empty for none
   const Session* session = nullptr;  // of a GET stream
   std::uint64_t number = 0;
@@ -180,6 +182,15 @@ void ChangeStreams::publish(const registry::Updates& updates, const Subscription
       stream->updated.insert(room ? found->second.shown_as(update) : found->second.shown);
       stream->waiter.wake();
     }
+  }
+}
+
+void ChangeStreams::say(const Session& session, const std::string& message) {
+  for (Stream* stream : streams_) {
+    if (stream->session != &session || stream->superseded()) continue;
+    if (stream->said.size() == kSaidWaiting) stream->said.erase(stream->said.begin());
+    stream->said.push_back(message);
+    stream->waiter.wake();
   }
 }
 
@@ -246,6 +257,16 @@ Task<Result<void>> ChangeStreams::send_changes(http::Exchange& exchange, Stream&
   co_return sent;
 }
 
+Task<Result<void>> ChangeStreams::send_said(http::Exchange& exchange, Stream& stream) {
+  const std::vector<std::string> messages = std::exchange(stream.said, {});
+  Result<void> sent;
+  for (const std::string& message : messages) {
+    sent = co_await exchange.send_event(message);
+    if (!sent) break;
+  }
+  co_return sent;
+}
+
 Task<Result<void>> ChangeStreams::send_updates(http::Exchange& exchange, Stream& stream) {
   const std::set<std::string> uris = std::exchange(stream.updated, {});
   Result<void> sent;
@@ -275,6 +296,8 @@ Task<void> ChangeStreams::run(http::Exchange& exchange, Stream& stream) {
       sent = co_await send_changes(exchange, stream);
     } else if (!stream.updated.empty()) {
       sent = co_await send_updates(exchange, stream);
+    } else if (!stream.said.empty()) {
+      sent = co_await send_said(exchange, stream);
     } else if (quiet) {
       quiet = false;
       sent = co_await exchange.send_keep_alive();

@@ -58,6 +58,8 @@ class ChangeStreams {
 
   void publish(const registry::Change& change);
   void publish(const registry::Updates& updates, const Subscriptions& subscriptions);
+  // Tells the session this on its GET stream, if that is here.
+  void say(const Session& session, const std::string& message);
   // Other servers have taken the place of some: what listens watched on those is watched on these.
   void renew(const registry::Registry& registry, runtime::TaskGroup& tasks);
   void end_session(const Session& session);
@@ -73,6 +75,7 @@ class ChangeStreams {
  private:
   struct Stream;
   Task<Result<void>> send_changes(http::Exchange& exchange, Stream& stream);
+  Task<Result<void>> send_said(http::Exchange& exchange, Stream& stream);
   Task<Result<void>> send_updates(http::Exchange& exchange, Stream& stream);
   Task<void> watch(std::vector<Wish>& wishes);
   Task<void> renew_one(const Stream* stream, std::uint64_t number, Watched before,

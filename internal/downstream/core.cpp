@@ -22,10 +22,11 @@ ReplayLimits replay_limits(const Core& core) {
 
 }  // namespace
 
-Local::Local(runtime::Shard& shard_in, const Core& core)
+Local::Local(runtime::Shard& shard_in, const Core& core, std::shared_ptr<const ask::Seal> seal)
     : shard(shard_in),
       tasks(shard_in),
-      desk(shard_in, core.states),
+      states(std::move(seal), core.mark),
+      desk(shard_in, states),
       slow_calls(shard_in),
       replays(shard_in, core.run, [&core] { return replay_limits(core); }),
       streams(shard_in, core.server_info, kKeepAlive) {}
@@ -36,13 +37,14 @@ Core::Core(registry::Registry& registry_in, std::vector<runtime::Shard*> shards_
       server_info(own_info()),
       run(random_run()),
       mark(random_run()),
-      states(ask::Seal::random_key(), mark),
       sessions(shards, registry.config().limits.sessions),
       subscriptions(shards) {
+  const std::vector<ask::Seal::Key> keys{ask::Seal::random_key()};
+  const auto seal = std::make_shared<const ask::Seal>(keys);
   for (runtime::Shard* shard : shards) {
     locals.resize(std::max(locals.size(), shard->index() + 1));
     desks.resize(locals.size());
-    locals[shard->index()] = std::make_unique<Local>(*shard, *this);
+    locals[shard->index()] = std::make_unique<Local>(*shard, *this, seal);
     desks[shard->index()] = &locals[shard->index()]->desk;
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ask/desk.hpp"
+#include "ask/keyring.hpp"
 #include "ask/state.hpp"
 #include "config/config.hpp"
 #include "downstream/asked.hpp"
@@ -35,12 +36,13 @@ using EndpointPtr = std::shared_ptr<const registry::Endpoint>;
 struct Core;
 
 struct Local {
-  Local(runtime::Shard& shard_in, const Core& core);
+  Local(runtime::Shard& shard_in, const Core& core, std::shared_ptr<const ask::Seal> seal);
 
   runtime::Shard& shard;
   runtime::TaskGroup tasks;  // writers of call streams; each is awaited by its request
   InFlight in_flight;
   Asked asked;
+  ask::States states;  // of calls that need input
   ask::Desk desk;
   SlowCalls slow_calls;
   Replays replays;
@@ -65,11 +67,12 @@ struct Core : std::enable_shared_from_this<Core> {
   const std::string server_info;  // raw Implementation object: mcpx itself
   const std::string run;          // in event ids: this run of the daemon
   const std::string mark;         // of this run of the daemon, in ids of questions
-  const ask::States states;       // of calls that need input
+  store::Store* store = nullptr;  // what is kept over a restart; may be null
   SessionDirectory sessions;
   Subscriptions subscriptions;
   std::vector<std::unique_ptr<Local>> locals;  // by shard index
   std::vector<ask::Desk*> desks;               // theirs; null where there is none
+  std::unique_ptr<ask::Keyring> keyring;       // null without a store; the first shard
   // The servers had their chance to come up before the first list of /mcp; any shard.
   std::atomic<bool> settled{false};
 };

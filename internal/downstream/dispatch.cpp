@@ -4,8 +4,9 @@
 
 #include <utility>
 
-#include "ask/desk.hpp"
+#include "ask/modern.hpp"
 #include "ask/rounds.hpp"
+#include "downstream/completion.hpp"
 #include "downstream/render.hpp"
 #include "downstream/subscribe.hpp"
 #include "downstream/targets.hpp"
@@ -212,7 +213,9 @@ ask::Modern modern_call(const Request& request, const EndpointPtr& endpoint,
   modern.holds = endpoint;
   modern.endpoint = request.endpoint;
   modern.names_server = request.endpoint.empty();
-  modern.states = &request.core.states;
+  modern.limits = request.core.config().ask;
+  modern.states = &request.core.local(runtime::Shard::current()).states;
+  modern.store = request.core.store;
   modern.desks = request.core.desks;
   return modern;
 }
@@ -247,17 +250,25 @@ Task<Answer> forward(Request& request) {
   if (!carried.empty()) call.caller.client_capabilities = carried;
   upstream::Server& server = *found.target.server;
   call::Outcome outcome;
-  if (request.modern() && ask::may_ask(call)) {
+  const bool may_ask = request.modern() && ask::may_ask(call);
+  if (may_ask) {
     const ask::Modern modern = modern_call(request, endpoint, server, call);
     outcome = co_await ask::call_modern(modern);
   } else {
     if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
     outcome = co_await server.call(call);
   }
+  if (request.modern() && outcome.needs_input && !may_ask) {
+    const ask::Modern modern = modern_call(request, endpoint, server, call);
+    outcome = ask::with_own_state(modern, std::move(outcome));
+  }
   if (request.modern()) {
     ask::translate_urls(outcome);
   } else if (ask::needs_input(outcome)) {
-    co_await ask::answer_in_rounds(server, call, outcome, ask::kRounds);
+    const std::size_t rounds = request.core.config().ask.rounds;
+    co_await ask::answer_in_rounds(server, call, outcome, rounds);
+  } else if (request.session && ask::asks_for_urls(outcome)) {
+    expect_completions(request.core, server, request.session->shared_from_this(), outcome.error);
   }
   if (request.cancel && request.cancel->cancelled()) co_return Answer::silence();
   co_return spell(std::move(outcome), request, found.target);

@@ -13,10 +13,6 @@
 namespace mcpx::downstream {
 namespace {
 
-bool is_call(mcp::Method method) {
-  return mcp::info(method).routing != mcp::Routing::local || method == mcp::Method::foreign;
-}
-
 bool asks_on_wire(const Request& request) {
   return request.session && request.askable != 0;
 }
@@ -71,6 +67,10 @@ std::optional<Refusal> check_types(const Post& post) {
 
 }  // namespace
 
+bool is_call(mcp::Method method) {
+  return mcp::info(method).routing != mcp::Routing::local || method == mcp::Method::foreign;
+}
+
 // Before 2025-03-26 there is no Last-Event-ID, but who speaks Streamable HTTP knows it, whatever
 // was negotiated. Events without data are for who knows them.
 std::shared_ptr<CallStream> make_stream(Post& post, const Session* session, json::Raw request_id) {
@@ -98,8 +98,8 @@ Task<void> serve_request(Post& post, Request& request) {
   request.sink = stream;
   std::shared_ptr<CallAsker> asker;
   if (stream && asks_on_wire(request)) {
-    asker = std::make_shared<CallAsker>(post.core, post.exchange,
-                                        request.session->shared_from_this(), stream);
+    asker = std::make_shared<CallAsker>(post.core, request.session->shared_from_this(), stream,
+                                        &post.exchange.gone());
   }
   request.asker = asker;
   request.request_id = post.exchange.request_id();

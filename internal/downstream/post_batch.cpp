@@ -42,8 +42,9 @@ Task<void> serve_element(Post& post, Element& element, SessionPtr session,
     append_response(element.response, parsed->id, refusal);
     co_return;
   }
+  runtime::CancelSource* const gone = &post.exchange.gone();
   const Answer answer = co_await answer_in_session(post.core, *parsed, std::move(session), stream,
-                                                   post.exchange.request_id());
+                                                   gone, post.exchange.request_id());
   if (!answer.is_silence()) append_response(element.response, parsed->id, answer);
 }
 

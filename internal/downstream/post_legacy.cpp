@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "downstream/answer.hpp"
+#include "downstream/call_asker.hpp"
 #include "downstream/post_parts.hpp"
 #include "downstream/render.hpp"
 #include "downstream/session_routes.hpp"
 #include "log/log.hpp"
+#include "upstream/server.hpp"
 
 namespace mcpx::downstream {
 namespace {
@@ -42,6 +44,17 @@ void take_response(Core& core, const SessionPtr& session, const rpc::Message& me
   }
 }
 
+// Servers that have an instance for this session alone; the others ask with each call.
+void tell_roots_changed(Core& core, const Session& session) {
+  const auto snapshot = core.registry.current();
+  if (!snapshot || !(session.askable & mcp::kAskRootsChanges)) return;
+  for (const auto& [name, endpoint] : snapshot->endpoints) {
+    if (endpoint->server && endpoint->config->scope == config::Scope::session) {
+      endpoint->server->roots_changed(session.id);
+    }
+  }
+}
+
 Task<void> serve_in_session(Post& post, const rpc::Message& message, const SessionPtr& session) {
   const mcp::Method method = mcp::method_of(message.method);
   if (!served(method, session->revision)) {
@@ -63,9 +76,9 @@ Task<void> serve_in_session(Post& post, const rpc::Message& message, const Sessi
 
 void note(Core& core, const SessionPtr& session, const rpc::Message& message) {
   if (message.kind != rpc::Kind::notification) return take_response(core, session, message);
-  if (mcp::parse_method(message.method) == mcp::Method::notify_cancelled) {
-    cancel_request(core, session, message);
-  }
+  const auto method = mcp::parse_method(message.method);
+  if (method == mcp::Method::notify_cancelled) cancel_request(core, session, message);
+  if (method == mcp::Method::notify_roots_list_changed) tell_roots_changed(core, *session);
 }
 
 bool served(mcp::Method method, mcp::Revision revision) {
@@ -88,7 +101,7 @@ std::string not_found_message(const rpc::Message& message) {
 }
 
 Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionPtr session,
-                               std::shared_ptr<call::NotificationSink> sink,
+                               std::shared_ptr<Voice> voice, runtime::CancelSource* gone,
                                std::string_view request_id) {
   const mcp::Method method = mcp::method_of(message.method);
   if (!served(method, session->revision)) {
@@ -101,9 +114,16 @@ Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionP
   Request request(core, message, session->endpoint, session->revision, method);
   describe_session(request, *session);
   request.cancel = &cancel;
-  request.sink = std::move(sink);
   request.request_id = request_id;
-  co_return co_await dispatch(request);
+  std::shared_ptr<CallAsker> asker;
+  if (voice && request.askable != 0 && is_call(method)) {
+    asker = std::make_shared<CallAsker>(core, session, voice, gone);
+  }
+  request.asker = asker;
+  request.sink = std::move(voice);
+  Answer answer = co_await dispatch(request);
+  if (asker) asker->finish();
+  co_return answer;
 }
 
 std::shared_ptr<Session> described_session(const rpc::Message& message, std::string_view endpoint,

@@ -13,6 +13,7 @@
 #include "downstream/dispatch.hpp"
 #include "downstream/fields.hpp"
 #include "downstream/modern_checks.hpp"
+#include "downstream/voice.hpp"
 #include "http/server.hpp"
 #include "rpc/message.hpp"
 
@@ -69,10 +70,13 @@ bool served(mcp::Method method, mcp::Revision revision);
 std::string not_found_message(const rpc::Message& message);
 void describe_session(Request& request, const Session& session);
 // The answer to a request of a session that has no exchange of its own: an element of a batch, or
-// a message over HTTP+SSE. Thread: any.
+// a message over HTTP+SSE. It is told and asked meanwhile by `voice`, which may be null; `gone` as
+// CallAsker has it. Thread: any.
 Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionPtr session,
-                               std::shared_ptr<call::NotificationSink> sink,
+                               std::shared_ptr<Voice> voice, runtime::CancelSource* gone,
                                std::string_view request_id);
+// True for a method whose requests go to a server.
+bool is_call(mcp::Method method);
 // Does what a notification in a session asks for, and takes a response to where it is waited for.
 void note(Core& core, const SessionPtr& session, const rpc::Message& message);
 

@@ -83,9 +83,41 @@ void end_at_servers(Core& core, const Session& session) {
   }
 }
 
+// Everywhere from here on; a requestState that was given out before stays good.
+Task<bool> use_there(Core& core, runtime::Shard& shard, std::shared_ptr<const ask::Seal> seal) {
+  core.local(shard).states.use(std::move(seal));
+  co_return true;
+}
+
+// Before the first request, so that all of a daemon's states are made with keys that are kept.
+Task<void> begin_keyring(Core& core, store::Store& store) {
+  runtime::Shard& home = *core.shards.front();
+  core.store = &store;
+  core.keyring = std::make_unique<ask::Keyring>(home, store);
+  const std::shared_ptr<const ask::Seal> seal = co_await core.keyring->refresh();
+  for (runtime::Shard* shard : core.shards) {
+    if (!seal) break;  // the store has logged why
+    const std::function<Task<bool>()> there = [&core, shard, seal] {
+      return use_there(core, *shard, seal);
+    };
+    co_await runtime::run_on<bool>(*shard, there);
+  }
+  const auto publish = [&core](const std::shared_ptr<const ask::Seal>& next) {
+    for (runtime::Shard* shard : core.shards) {
+      shard->post([owner = core.shared_from_this(), shard, next] {
+        owner->local(*shard).states.use(next);
+      });
+    }
+  };
+  core.local(home).tasks.spawn("keys", core.keyring->tend(publish));
+}
+
 Task<bool> tend_sessions(std::shared_ptr<Core> core, store::Store* store) {
   Core& owner = *core;
-  if (store) co_await owner.sessions.keep_in(*store, owner.config().session_idle);
+  if (store) {
+    co_await begin_keyring(owner, *store);
+    co_await owner.sessions.keep_in(*store, owner.config().session_idle);
+  }
   const std::function<Milliseconds()> idle = [&owner] { return owner.config().session_idle; };
   owner.local(*owner.shards.front()).tasks.spawn("sessions", owner.sessions.tend(idle));
   co_return true;
@@ -171,7 +203,10 @@ Task<void> Service::reconfigured(std::vector<std::string> gone) {
 }
 
 void Service::begin_shutdown() {
-  core_->shards.front()->post([core = core_] { core->sessions.stop_tending(); });
+  core_->shards.front()->post([core = core_] {
+    core->sessions.stop_tending();
+    if (core->keyring) core->keyring->stop();
+  });
   for (runtime::Shard* shard : core_->shards) {
     shard->post([core = core_, shard] {
       core->local(*shard).streams.shut_down();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/rate.hpp"
 #include "base/result.hpp"
 #include "mcp/asking.hpp"
 #include "mcp/revision.hpp"
@@ -59,6 +60,7 @@ struct Session : std::enable_shared_from_this<Session> {
     std::atomic<bool> ended{false};
     std::atomic<bool> finishes{false};  // what it has under way when it ends may finish
     std::atomic<std::size_t> replay_events{0}, replay_bytes{0};  // kept of its streams
+    Rate questions;                                              // that it was asked
   };
   mutable Live live;
 

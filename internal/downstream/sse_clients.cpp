@@ -66,7 +66,7 @@ Task<Answer> answer_of(Core& core, SseClientPtr client, const rpc::Message& mess
     co_return Answer::error(rpc::kInvalidRequest, "Invalid Request: send 'initialize' first");
   }
   const SessionPtr session = client->session;
-  co_return co_await answer_in_session(core, message, session, client, "sse");
+  co_return co_await answer_in_session(core, message, session, client, nullptr, "sse");
 }
 
 Task<void> serve_message(Core& core, SseClientPtr client, std::shared_ptr<rpc::Message> message) {

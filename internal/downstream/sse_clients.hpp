@@ -16,6 +16,7 @@
 #include "call/call.hpp"
 #include "downstream/event_stream.hpp"
 #include "downstream/session.hpp"
+#include "downstream/voice.hpp"
 #include "http/server.hpp"
 #include "rpc/message.hpp"
 #include "runtime/task_group.hpp"
@@ -25,7 +26,7 @@ namespace mcpx::downstream {
 struct Core;
 
 // Thread: home shard.
-class SseClient final : public call::NotificationSink {
+class SseClient final : public Voice {
  public:
   static constexpr std::size_t kMessages = 256;  // of one client at once
 
@@ -34,6 +35,12 @@ class SseClient final : public call::NotificationSink {
   void notify(std::string json) override {
     events->add(std::move(json), EventStream::Kind::notification);
   }
+  bool ask(std::string json) override {
+    if (closed || events->closed()) return false;
+    events->add(std::move(json), EventStream::Kind::response);  // never dropped
+    return true;
+  }
+  bool resumable() const override { return false; }
   bool busy() const {
     return tasks.size() >= kMessages || events->bytes() > EventStream::kWaitingBytes ||
            events->size() > EventStream::kWaitingEvents;

@@ -35,6 +35,7 @@ bool Asking::take(const rpc::Message& message, rpc::Number number, const call::C
     return true;
   }
   call::Question question(*kind, message.method, message.params, server_);
+  question.id = message.id;
   const auto out = std::make_shared<Out>(number, message.id, std::move(question));
   add(out);
   runtime::Shard& shard = caller.shard ? *caller.shard : runtime::Shard::current();

@@ -23,8 +23,8 @@ namespace mcpx::upstream {
 
 class Asking {
  public:
-  // Questions out at once; what a server asks on top of them is refused.
-  static constexpr std::size_t kAtMost = 64;
+  // Questions out at once, of one shard's calls; what a server asks on top of them is refused.
+  static constexpr std::size_t kAtMost = 1024;
 
   struct Hooks {
     // Sends one JSON-RPC response to the server: to a question that was out, or a refusal.

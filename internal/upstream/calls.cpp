@@ -209,6 +209,7 @@ Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Term
                                               runtime::CancelSource& cancelled) {
   if (stopping_) co_return Answered(stopping_error(config.name));
   start();  // its lists are the first instance's
+  wanted.asker = call.caller.asker.get();
   Result<Members::Loan> loan =
       co_await members_.borrow(std::move(wanted), terms.deadline, &cancelled);
   if (!loan) co_return Answered(loan.error());

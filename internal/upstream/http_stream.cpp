@@ -211,6 +211,10 @@ void HttpLink::take_change(const rpc::Message& message) {
     on_home([this, changed = *kind] { context_.events.list_changed(changed); });
   } else if (message.method == kResourceUpdated) {
     on_home([this, params = std::string(message.params)] { tell_update(context_.events, params); });
+  } else if (message.method == kElicitationComplete) {
+    on_home([this, params = std::string(message.params)] {
+      if (context_.events.completed) context_.events.completed(params);
+    });
   }
 }
 

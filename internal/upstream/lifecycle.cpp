@@ -21,7 +21,8 @@ constexpr Milliseconds kRelistPause{500};
 // not.
 constexpr Milliseconds kProven{30'000};
 
-constexpr std::size_t kRemarks = 50;  // kept of one link
+constexpr std::size_t kRemarks = 50;       // kept of one link
+constexpr std::size_t kCompletions = 256;  // expected, the oldest forgotten
 
 bool same_list(const List& a, const List& b) {
   return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
@@ -123,11 +124,26 @@ Task<void> Lifecycle::attempt() {
   settle_waiting(link_);
 }
 
+void Lifecycle::expect_completion(const std::string& id, std::shared_ptr<call::Completion> told) {
+  completions_.emplace_back(id, std::move(told));
+  if (completions_.size() > kCompletions) completions_.pop_front();
+}
+
+void Lifecycle::completed(const std::string& params) {
+  const auto id = json::find_string(params, "elicitationId");
+  if (!id) return;
+  for (const auto& [expected, told] : completions_) {
+    if (expected == *id) told->complete(params);
+  }
+  std::erase_if(completions_, [&id](const auto& entry) { return entry.first == *id; });
+}
+
 // What every instance tells; `lost` is each one's own.
 LinkEvents Lifecycle::events() {
   LinkEvents events;
   events.list_changed = [this](mcp::ListKind kind) { list_changed(kind); };
   events.asked = [this] { leases_ = !config.is_http(); };
+  events.completed = [this](const std::string& params) { completed(params); };
   events.remark = [this](const std::string& remark) {
     const bool known = std::find(remarks_.begin(), remarks_.end(), remark) != remarks_.end();
     if (!known && remarks_.size() < kRemarks) remarks_.push_back(remark);

@@ -8,10 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/one_shot.hpp"
@@ -65,6 +67,8 @@ class Lifecycle {
   Task<void> stop(TimePoint deadline);
   void cancel(std::uint64_t ticket, const std::string& reason);
   void end_session(const std::string& owner) { members_.end_owner(owner); }
+  void roots_changed(const std::string& owner) { members_.roots_changed(owner); }
+  void expect_completion(const std::string& id, std::shared_ptr<call::Completion> told);
   Task<call::Outcome> watch(Watcher watcher, std::string uri, TimePoint deadline);
   void unwatch(const std::string& owner, const std::string& uri);
   void note_missed(const std::string& owner, const std::string& uri);
@@ -84,6 +88,7 @@ class Lifecycle {
   std::function<void()> on_state;
   std::function<void(std::vector<ResourceUpdate>)> on_updated;
   std::atomic<std::size_t> in_flight{0};
+  mutable Rate question_rate;
 
  private:
   template <class T>
@@ -105,6 +110,7 @@ class Lifecycle {
   Task<void> drop_link(Milliseconds grace);
   Task<void> leave(std::shared_ptr<Link> link, Milliseconds grace);
   LinkEvents events();
+  void completed(const std::string& params);
   void failed(Error error);
   void lost(const Error& error);
   void list_changed(mcp::ListKind kind);
@@ -175,6 +181,8 @@ class Lifecycle {
   std::shared_ptr<Link> link_;
   std::vector<std::shared_ptr<Link>> leaving_;  // lost sessions whose calls are not over yet
   std::size_t first_calls_ = 0;                 // in flight over link_
+  // Elicitations that clients were sent to, by id, the oldest first.
+  std::deque<std::pair<std::string, std::shared_ptr<call::Completion>>> completions_;
   // By shard index; each read and written only there. What was posted to a shard may come after us.
   std::shared_ptr<std::vector<View>> views_;
   std::array<bool, mcp::kListKinds> dirty_{}, announced_{};

@@ -49,6 +49,8 @@ struct LinkEvents {
   std::function<void()> covered;  // Link::covers() says something else now; may be empty
   // A resource, or one below it, that watch() was called for; may be empty, as may the next.
   std::function<void(const std::string& uri)> updated;
+  // The raw params of notifications/elicitation/complete; may be empty.
+  std::function<void(const std::string& params)> completed;
   std::function<void()> missed;  // what was said of watched resources for a while is lost
 };
 

@@ -12,6 +12,25 @@ namespace {
 // Where idle_stop is not set, an instance nobody calls is still not kept for ever.
 constexpr Milliseconds kIdle{300'000};
 
+// A call waits that long for a place, or half of its time if that is less, before those whose
+// clients are away have to make room: who was asked something may just be typing the answer.
+constexpr Milliseconds kPatience{30'000};
+constexpr Milliseconds kAgain{1'000};  // while it waits on
+
+TimePoint time_to_press(TimePoint deadline) {
+  const TimePoint now = Clock::now();
+  if (deadline == kNever) return now + kPatience;
+  return now + std::min<Duration>(kPatience, (deadline - now) / 2);
+}
+
+// Since when the clients of all these calls are away; kNever: of one it is there.
+TimePoint all_away_since(const std::vector<call::Asker*>& askers) {
+  TimePoint since{};
+  for (const call::Asker* asker : askers)
+    since = std::max(since, asker ? asker->away_since() : kNever);
+  return askers.empty() ? kNever : since;
+}
+
 }  // namespace
 
 Members::Members(runtime::Shard& home, const config::Server& config, Opener& opener,
@@ -27,25 +46,29 @@ Members::Members(runtime::Shard& home, const config::Server& config, Opener& ope
 Task<Result<Members::Loan>> Members::borrow(Wanted wanted, TimePoint deadline,
                                             runtime::CancelSource* cancel) {
   MemberPtr mine;  // the one this call waits for
+  const TimePoint press_at = time_to_press(deadline);
   while (true) {
     if (stopping_) {
-      if (mine) --mine->calls;
+      if (mine) leave(*mine, wanted.asker);
       co_return stopping_error(config_.name);
     }
     if (mine && mine->failed) co_return mine->error;
-    if (mine && mine->link) co_return Loan(*this, std::move(mine));
+    if (mine && mine->link) co_return Loan(*this, std::move(mine), wanted.asker);
     if (!mine) {
       end_dead();
       mine = find(wanted);
       if (!mine && make_room()) mine = add(wanted);
       if (mine) {
         ++mine->calls;
+        mine->askers.push_back(wanted.asker);
         continue;
       }
     }
-    Result<void> waited = co_await wait_for_change(deadline, cancel);
+    const TimePoint pressing = mine ? kNever : press_at;
+    Result<void> waited = co_await wait_for_change(deadline, pressing, cancel);
     if (waited) continue;
-    if (mine && --mine->calls == 0) note_idle();
+    if (mine) leave(*mine, wanted.asker);
+    if (mine && mine->calls == 0) note_idle();
     co_return waited.error();
   }
 }
@@ -147,8 +170,30 @@ void Members::lost(const std::weak_ptr<Member>& weak) {
   if (!member->owner.empty()) hooks_.lost(member->owner);
 }
 
-void Members::give_back(Member& member) {
+void Members::leave(Member& member, call::Asker* asker) {
   --member.calls;
+  const auto found = std::find(member.askers.begin(), member.askers.end(), asker);
+  if (found != member.askers.end()) member.askers.erase(found);
+}
+
+// Of the instances whose calls all wait for clients that are away, the one that does so longest.
+void Members::end_longest_away() {
+  MemberPtr longest;
+  TimePoint since = kNever;
+  for (const MemberPtr& member : members_) {
+    if (member->ending) continue;
+    const TimePoint away = all_away_since(member->askers);
+    if (away >= since) continue;
+    longest = member;
+    since = away;
+  }
+  if (!longest) return;
+  for (call::Asker* asker : longest->askers)
+    asker->give_way();
+}
+
+void Members::give_back(Member& member, call::Asker* asker) {
+  leave(member, asker);
   member.last_used = Clock::now();
   note_idle();
   changed();
@@ -161,7 +206,26 @@ void Members::end_owner(const std::string& owner) {
   if (member->link) tasks_.spawn("end instance", end(member));  // else open() ends it
 }
 
-Task<Result<void>> Members::wait_for_change(TimePoint deadline, runtime::CancelSource* cancel) {
+namespace {
+
+Task<void> tell(std::shared_ptr<Link> link, std::string_view method) {
+  const Result<void> told = co_await link->notify(method);
+  if (!told) log::debug("{} was not passed on: {}", method, told.error().message);
+}
+
+}  // namespace
+
+// Its server was told that it would hear of it.
+void Members::roots_changed(const std::string& owner) {
+  const MemberPtr member = owned_by(owner);
+  if (!member || !member->link || stopping_) return;
+  const bool expects = (member->link->declared() & mcp::kAskRootsChanges) &&
+                       member->link->facts().era() == mcp::Era::legacy;
+  if (expects) tasks_.spawn("roots", tell(member->link, "notifications/roots/list_changed"));
+}
+
+Task<Result<void>> Members::wait_for_change(TimePoint deadline, TimePoint press_at,
+                                            runtime::CancelSource* cancel) {
   auto waiting = std::make_shared<runtime::OneShot<Result<void>>>();
   waiting_.push_back(waiting);
   runtime::CancelSource::Subscription cancelled;
@@ -177,6 +241,11 @@ Task<Result<void>> Members::wait_for_change(TimePoint deadline, runtime::CancelS
                        "raise instances.max for this server, or call again later"));
   });
   if (deadline != kNever) patience.set(deadline);
+  runtime::Watchdog press(home_, [this, &press] {
+    end_longest_away();
+    press.set(Clock::now() + kAgain);
+  });
+  if (press_at != kNever) press.set(press_at);
   Result<void> result = co_await waiting->wait();
   std::erase(waiting_, waiting);
   co_return result;

@@ -5,7 +5,8 @@
 //
 // The first instance reads the lists and belongs to the Lifecycle; these serve calls alone.
 // Together they are never more than instances.max: a new one takes the place of the one idle
-// longest, else it waits. Thread: home shard.
+// longest, else it waits. Calls that wait for a client which is away give way to one that has
+// waited long enough for a place. Thread: home shard.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +28,11 @@ class Members {
   struct Member {
     Member(std::string owner_in, mcp::Askable askable_in)
         : owner(std::move(owner_in)), askable(askable_in) {}
-    std::string owner;           // the session it belongs to; empty: to whoever calls
-    mcp::Askable askable;        // what may be asked through it
-    std::shared_ptr<Link> link;  // null until it is open
-    std::size_t calls = 0;       // that hold it, or wait for it to open
+    std::string owner;                 // the session it belongs to; empty: to whoever calls
+    mcp::Askable askable;              // what may be asked through it
+    std::shared_ptr<Link> link;        // null until it is open
+    std::size_t calls = 0;             // that hold it, or wait for it to open
+    std::vector<call::Asker*> askers;  // theirs; null: of one that cannot be asked
     TimePoint last_used{};
     bool ending = false;
     Error error;  // why it did not open
@@ -48,22 +50,27 @@ class Members {
   // A member in use; given back when destroyed.
   class Loan {
    public:
-    Loan(Members& members, MemberPtr member) : members_(&members), member_(std::move(member)) {}
+    Loan(Members& members, MemberPtr member, call::Asker* asker)
+        : members_(&members), member_(std::move(member)), asker_(asker) {}
     Loan(Loan&& other) noexcept
-        : members_(other.members_), member_(std::exchange(other.member_, nullptr)) {}
+        : members_(other.members_),
+          member_(std::exchange(other.member_, nullptr)),
+          asker_(other.asker_) {}
     Loan& operator=(Loan&& other) noexcept {
       std::swap(members_, other.members_);
       std::swap(member_, other.member_);
+      std::swap(asker_, other.asker_);
       return *this;
     }
     ~Loan() {
-      if (member_) members_->give_back(*member_);
+      if (member_) members_->give_back(*member_, asker_);
     }
     const std::shared_ptr<Link>& link() const { return member_->link; }
 
    private:
     Members* members_;
     MemberPtr member_;
+    call::Asker* asker_;
   };
 
   // `events` are those of a link, without `lost`, which Members handles itself.
@@ -73,13 +80,15 @@ class Members {
   struct Wanted {
     Wanted(std::string owner_in, mcp::Askable askable_in, bool alone_in)
         : owner(std::move(owner_in)), askable(askable_in), alone(alone_in) {}
-    std::string owner;     // the session whose instance it is; empty: of nobody's
-    mcp::Askable askable;  // what may be asked through it
-    bool alone;            // without an owner: for this call alone
+    std::string owner;             // the session whose instance it is; empty: of nobody's
+    mcp::Askable askable;          // what may be asked through it
+    bool alone;                    // without an owner: for this call alone
+    call::Asker* asker = nullptr;  // of the call, which outlives the loan; may be null
   };
   // Errors: those of a start; upstream.pool_full; request.cancelled.
   Task<Result<Loan>> borrow(Wanted wanted, TimePoint deadline, runtime::CancelSource* cancel);
-  void end_owner(const std::string& owner);  // the session is over
+  void end_owner(const std::string& owner);      // the session is over
+  void roots_changed(const std::string& owner);  // of the session's client
 
   std::size_t size() const { return members_.size(); }
   std::size_t children() const;
@@ -94,8 +103,11 @@ class Members {
   bool make_room();
   Task<void> open(MemberPtr member);
   Task<void> end(MemberPtr member);
-  Task<Result<void>> wait_for_change(TimePoint deadline, runtime::CancelSource* cancel);
-  void give_back(Member& member);
+  Task<Result<void>> wait_for_change(TimePoint deadline, TimePoint press_at,
+                                     runtime::CancelSource* cancel);
+  void end_longest_away();
+  static void leave(Member& member, call::Asker* asker);
+  void give_back(Member& member, call::Asker* asker);
   void lost(const std::weak_ptr<Member>& member);
   void changed();
   void prune();

@@ -20,6 +20,9 @@ namespace mcpx::upstream {
 // own (`scope: session`).
 mcp::Askable declared_for(const config::Server& config, mcp::Askable caller);
 
+// What a server says when the user is done with what a question in URL mode sent them to.
+inline constexpr std::string_view kElicitationComplete = "notifications/elicitation/complete";
+
 // True for what is asked on behalf of a call: elicitation, sampling, roots nobody configured. Such
 // a question belongs to one caller, which a shared stdio session cannot name (leases).
 bool belongs_to_a_call(std::string_view method, const std::vector<config::Root>& roots);

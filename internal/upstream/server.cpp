@@ -41,12 +41,14 @@ class InFlight {
   std::size_t now_;
 };
 
-// A type that nobody has defined must not be taken for a result, and least of all for a complete
-// one (2026-07-28 basic/index, "Result Types").
-bool of_unknown_type(const Answered& answered) {
-  if (!answered.reply || answered.reply->kind != rpc::Kind::result) return false;
-  return mcp::era_of(answered.from) == mcp::Era::modern &&
-         mcp::result_type_of(answered.reply->result) == mcp::ResultType::unknown;
+// Of a result of a modern server; everything else is what it is. A type that nobody has defined
+// must not be taken for a result, and least of all for a complete one (2026-07-28 basic/index,
+// "Result Types").
+mcp::ResultType type_of(const Answered& answered) {
+  if (!answered.reply || answered.reply->kind != rpc::Kind::result)
+    return mcp::ResultType::complete;
+  if (mcp::era_of(answered.from) == mcp::Era::legacy) return mcp::ResultType::complete;
+  return mcp::result_type_of(answered.reply->result);
 }
 
 // An extension may define more of them. On a pass-through endpoint the caller knows which there
@@ -115,6 +117,9 @@ runtime::Shard& Server::home() const {
 std::size_t Server::in_flight() const {
   return impl_->in_flight;
 }
+Rate& Server::question_rate() const {
+  return impl_->question_rate;
+}
 void Server::start() {
   impl_->start();
 }
@@ -142,14 +147,27 @@ Task<call::Outcome> Server::call(const call::Call& call) {
     co_return call::Outcome::of_failure(mcp::kUpstreamFailure, error, impl.config.name);
   }
   Answered answered = co_await impl.forward(call);
-  if (of_unknown_type(answered) && !has_extensions(call, impl)) {
+  const mcp::ResultType type = type_of(answered);
+  if (type == mcp::ResultType::unknown && !has_extensions(call, impl)) {
     answered.reply = unknown_type(impl.config.name);
   }
-  co_return outcome_of(std::move(answered), impl.config.name);
+  call::Outcome outcome = outcome_of(std::move(answered), impl.config.name);
+  outcome.needs_input = type == mcp::ResultType::input_required;
+  co_return outcome;
 }
 
 void Server::end_session(const std::string& session) {
   impl_->home.post([impl = impl_, owner = session_owner(session)] { impl->end_session(owner); });
+}
+
+void Server::roots_changed(const std::string& session) {
+  impl_->home.post([impl = impl_, owner = session_owner(session)] { impl->roots_changed(owner); });
+}
+
+void Server::expect_completion(std::string elicitation_id, std::shared_ptr<call::Completion> told) {
+  impl_->home.post([impl = impl_, id = std::move(elicitation_id), told = std::move(told)] {
+    impl->expect_completion(id, told);
+  });
 }
 
 Task<Result<void>> Server::refresh() {

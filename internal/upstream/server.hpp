@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/rate.hpp"
 #include "base/redact.hpp"
 #include "base/result.hpp"
 #include "call/call.hpp"
@@ -104,6 +105,7 @@ class Server {
   const config::Server& config() const;  // any
   runtime::Shard& home() const;          // any
   std::size_t in_flight() const;         // calls; any
+  Rate& question_rate() const;           // of its questions that are passed on; any
 
   // Forwards one call and answers it exactly once: by the upstream, at the deadline, when the
   // caller cancels, or when the server fails. Any shard.
@@ -111,6 +113,12 @@ class Server {
 
   // The session is over: with `scope: session` its instance ends. Any shard.
   void end_session(const std::string& session);
+
+  // The roots of a session's client changed: with `scope: session` its instance is told. Any shard.
+  void roots_changed(const std::string& session);
+  // `told` hears of it when the server says that this elicitation is complete; of the last few
+  // hundred that were expected. Any shard.
+  void expect_completion(std::string elicitation_id, std::shared_ptr<call::Completion> told);
 
   // Starts the server in the background if it is not running. Home shard.
   void start();

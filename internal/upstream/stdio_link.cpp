@@ -303,6 +303,9 @@ void StdioLink::take_notification(const rpc::Message& message) {
   if (facts_.era() == mcp::Era::modern) return take_subscribed(message);
   if (const auto kind = announced_list(message.method)) context_.events.list_changed(*kind);
   if (message.method == kResourceUpdated) tell_update(context_.events, message.params);
+  if (message.method == kElicitationComplete && context_.events.completed) {
+    context_.events.completed(std::string(message.params));
+  }
 }
 
 // Changes come under the id of the subscription that asked for them.

@@ -5,33 +5,15 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 
+import { ALL, ANSWERS, CAPABILITIES, expected, kindOf, modernCaller, said, stdio } from './lib/asking.mjs';
 import { questions, serveHttp } from './lib/asking_server.mjs';
 import { Daemon, daemonEnvironment } from './lib/daemon.mjs';
-import { binary, libDir, npmDir, slow } from './lib/paths.mjs';
+import { binary, npmDir, slow } from './lib/paths.mjs';
 import { modern, Session } from './lib/speak.mjs';
 import { openStream } from './lib/streams.mjs';
 import { eventually } from './lib/wait.mjs';
 
 const require = createRequire(path.join(npmDir, 'package.json'));
-const program = path.join(libDir, 'asking_server.mjs');
-const stdio = (era, extra) => ({ command: process.execPath, args: [program, era], ...extra });
-const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
-
-const ANSWERS = {
-  form: { action: 'accept', content: { name: 'Ada' } },
-  url: { action: 'accept' },
-  sampling: { role: 'assistant', content: { type: 'text', text: 'Hello' }, model: 'm' },
-  tools: { role: 'assistant', content: { type: 'text', text: 'No tool' }, model: 'm' },
-  roots: { roots: [{ uri: 'file:///srv/a', name: 'a' }] },
-};
-const ALL = { elicitation: { form: {}, url: {} }, sampling: { tools: {}, context: {} }, roots: {} };
-// What the server is told: an accepted form has its defaults.
-const expected = (kind) => (kind === 'form'
-  ? { action: 'accept', content: { name: 'Ada', colour: 'red' } } : ANSWERS[kind]);
-const kindOf = ({ method, params = {} }) => (method === 'roots/list' ? 'roots'
-  : method === 'sampling/createMessage' ? (params.tools ? 'tools' : 'sampling')
-    : params.mode === 'url' ? 'url' : 'form');
-const said = (result) => JSON.parse(result.content[0].text);
 
 // --- Callers: each calls `ask` with arguments and answers {result} or {error}
 
@@ -65,24 +47,6 @@ async function overStdio(t, daemon) {
   t.after(() => caller.client.close());
   return caller;
 }
-function modernCaller(daemon, capabilities, endpoint = '/mcp') {
-  const seen = [];
-  async function call(name, args) {
-    let more = {};
-    for (let round = 0; round < 10; round++) {
-      const { message } = await modern(daemon.url, 'tools/call', { name, arguments: args, ...more },
-        { endpoint, meta: { [CAPABILITIES]: capabilities }, id: round });
-      if (message.result?.resultType !== 'input_required') return message;
-      const { inputRequests, requestState } = message.result;
-      seen.push(...Object.values(inputRequests));
-      const answers = Object.entries(inputRequests).map(([key, q]) => [key, ANSWERS[kindOf(q)]]);
-      more = { inputResponses: Object.fromEntries(answers), ...(requestState && { requestState }) };
-    }
-    throw new Error('no end of rounds');
-  }
-  return { seen, call };
-}
-
 // --- The matrix
 
 test('questions: every kind, from every server, to every client that can be asked', async (t) => {

@@ -1,7 +1,7 @@
 // An upstream whose tool `ask` asks its client the question named in its arguments, and answers with
-// what it was told: text {"answer"} or {"refused": code}. With a `nonce` it does so again and again in
-// one call. Usage: node asking_server.mjs legacy|modern; serveHttp() has the legacy one over HTTP.
+// what it was told: text {"answer"} or {"refused": code}; it also writes that to the file `note`. Usage: node asking_server.mjs legacy|modern [ROOTS]; serveHttp() has the legacy one over HTTP.
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -25,23 +25,41 @@ export const questions = {
 };
 const definition = { name: 'ask', description: 'Asks', inputSchema: { type: 'object', properties: {
   kind: { type: 'string' }, times: { type: 'integer' } } } };
+const later = { name: 'complete', description: 'Says that an elicitation is complete',
+  inputSchema: { type: 'object', properties: { id: { type: 'string' } } } };
 const text = (value) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 
-// The official SDK, asked to send what it is told.
-function legacyServer() {
+const completed = (elicitationId) => ({ method: 'notifications/elicitation/complete', params: { elicitationId } });
+// What a server of 2025-11-25 answers when it can do nothing before the user went somewhere.
+const urlsRequired = () => Object.assign(new Error('Sign in first'), { code: -32042, data: { elicitations: [
+  { ...questions.url.params, elicitationId: 'id-2' }] } });
+
+// The official SDK, asked to send what it is told. The file `roots` is written when it hears that its
+// client's roots changed; what the tool `complete` is given it says is complete.
+function legacyServer(roots) {
   const require = createRequire(path.join(npmDir, 'package.json'));
   const { Server } = require('@modelcontextprotocol/sdk/server/index.js');
-  const { CallToolRequestSchema, ListToolsRequestSchema, ResultSchema } =
+  const { CallToolRequestSchema, ListToolsRequestSchema, ResultSchema, RootsListChangedNotificationSchema } =
     require('@modelcontextprotocol/sdk/types.js');
   const server = new Server({ name: 'asking', version: '1' }, { capabilities: { tools: {} } });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [definition] }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [definition, later] }));
+  if (roots) {
+    server.setNotificationHandler(RootsListChangedNotificationSchema, () => writeFileSync(roots, 'changed'));
+  }
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendRequest }) => {
-    const { kind, times = 1, together = false } = params.arguments;
+    if (params.name === 'complete') {
+      await server.notification(completed(params.arguments.id));
+      return text('told');
+    }
+    const { kind, times = 1, together = false, note, complete } = params.arguments;
+    if (kind === 'urls') throw urlsRequired();
     const ask = () => sendRequest(questions[kind], ResultSchema).then(
       ({ _meta, ...answer }) => ({ answer }), (error) => ({ refused: error.code }));
     if (together) return text(await Promise.all(Array.from({ length: times }, ask)));
     const got = [];
     for (let i = 0; i < times; i++) got.push(await ask());
+    if (complete) await server.notification(completed(questions.url.params.elicitationId));
+    if (note) writeFileSync(note, JSON.stringify(times === 1 ? got[0] : got));
     return text(times === 1 ? got[0] : got);
   });
   return { server, require };
@@ -103,7 +121,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv[2] === 'modern') {
     serveModern();
   } else {
-    const { server, require } = legacyServer();
+    const { server, require } = legacyServer(process.argv[3]);
     const { StdioServerTransport } = require('@modelcontextprotocol/sdk/server/stdio.js');
     await server.connect(new StdioServerTransport());
   }

@@ -68,13 +68,16 @@ std::string_view text(State state) {
 }
 
 struct Server::Impl {
+  Impl(runtime::Shard& home_in, const config::Server& config_in)
+      : home(home_in), config(config_in) {}
   runtime::Shard& home;
   const config::Server config;
   std::string info;
+  Rate question_rate;
 };
 
 Server::Server(runtime::Shard& home, const config::Server& config, const Environment&)
-    : impl_(std::make_shared<Impl>(Impl{home, config, {}})) {}
+    : impl_(std::make_shared<Impl>(home, config)) {}
 Server::~Server() = default;
 
 const std::string& Server::name() const {
@@ -85,6 +88,9 @@ const config::Server& Server::config() const {
 }
 runtime::Shard& Server::home() const {
   return impl_->home;
+}
+Rate& Server::question_rate() const {
+  return impl_->question_rate;
 }
 
 Task<call::Outcome> Server::call(const call::Call& call) {
@@ -135,6 +141,8 @@ std::optional<mcp::Era> Server::era() const {
   return test::script(name()).era;
 }
 void Server::end_session(const std::string&) {}
+void Server::roots_changed(const std::string&) {}
+void Server::expect_completion(std::string, std::shared_ptr<call::Completion>) {}
 void Server::start() {}
 Task<Result<void>> Server::refresh() {
   co_return Result<void>();

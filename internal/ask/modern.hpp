@@ -1,0 +1,56 @@
+// One request of a modern client: a call that may be asked something on the way, or a retry that
+// goes on with one (2026-07-28 basic/patterns/mrtr). call_modern() is the way in.
+//
+// What a legacy server asks parks the call at the Desk. What a modern server asks passes under its
+// own keys, its state inside ours, and nothing waits: the retry may come to another process that
+// has the key. Thread: the request's shard.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "ask/desk.hpp"
+#include "ask/state.hpp"
+#include "call/call.hpp"
+#include "config/config.hpp"
+#include "upstream/server.hpp"
+
+namespace mcpx::store {
+class Store;
+}
+
+namespace mcpx::ask {
+
+// The request, from the call's point of view.
+struct Modern {
+  Modern(upstream::Server& server_in, const call::Call& call_in)
+      : server(server_in), call(call_in) {}
+  upstream::Server& server;
+  const call::Call& call;
+  std::shared_ptr<const void> holds;  // keeps the server there
+  std::string_view endpoint;
+  bool names_server = false;  // in the message of a question
+  config::Ask limits;
+  const States* states = nullptr;
+  store::Store* store = nullptr;  // where it is kept which states were used; null: nowhere
+  std::span<Desk* const> desks;   // by shard index; null where there is none
+};
+
+// False where no question can come up on the way: call_modern() would be server.call().
+bool may_ask(const call::Call& call);
+
+// True for -32042 of a server of 2025-11-25.
+bool asks_for_urls(const call::Outcome& outcome);
+// -32042 of 2025-11-25 for a modern client that was not asked for the URLs instead.
+void translate_urls(call::Outcome& outcome);
+
+// What server.call() came to where may_ask() is false: a modern server may still want to be called
+// again, with its state and no answers. To be done when outcome.needs_input.
+call::Outcome with_own_state(const Modern& request, call::Outcome outcome);
+
+// Like server.call(). Errors: ask.state_altered, ask.state_foreign, ask.state_expired,
+// ask.state_used, ask.given_up (all -32602).
+Task<call::Outcome> call_modern(const Modern& request);
+
+}  // namespace mcpx::ask
