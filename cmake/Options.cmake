@@ -5,17 +5,10 @@ target_compile_features(mcpx_options INTERFACE cxx_std_20)
 target_include_directories(mcpx_options INTERFACE ${PROJECT_SOURCE_DIR}/internal)
 target_compile_options(mcpx_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
-# One definition of Asio for all translation units (One Definition Rule), compiled once in `runtime`.
-target_compile_definitions(mcpx_options INTERFACE
-  BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_COROUTINE
-  # Operations come from operator new, whose alignment is enough; memalign has no fast path.
-  BOOST_ASIO_DISABLE_STD_ALIGNED_ALLOC BOOST_ASIO_DISABLE_BOOST_ALIGN
-  MCPX_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(mcpx_options INTERFACE MCPX_VERSION="${PROJECT_VERSION}")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees maybe-uninitialized members inside coroutine frames and optionals that are not.
-  # Optimising, it also takes Asio's pair of frame allocation functions for a mismatched one.
-  target_compile_options(mcpx_options INTERFACE -Wno-maybe-uninitialized
-    -Wno-mismatched-new-delete)
+  target_compile_options(mcpx_options INTERFACE -Wno-maybe-uninitialized)
 endif()
 
 set(MCPX_SANITIZE "" CACHE STRING "address;undefined or thread")

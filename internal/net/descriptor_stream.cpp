@@ -1,6 +1,6 @@
-// Sockets and pipes alike are an Asio stream descriptor: reads go through its reactor, writes go to
-// the kernel directly (they nearly always fit into the socket buffer, so no trip through the event
-// loop) and wait in the reactor only when the peer is slow.
+// Sockets and pipes alike: writes go to the kernel directly (they nearly always fit into the socket
+// buffer) and wait only when the peer is slow; reads wait until there is something, so that a call
+// costs no read that finds nothing.
 #include "net/descriptor_stream.hpp"
 
 #include <fcntl.h>
@@ -12,9 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -22,14 +19,15 @@
 #include "base/check.hpp"
 #include "net/address.hpp"
 #include "net/endpoint.hpp"
-#include "runtime/operation.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/readiness.hpp"
 #include "runtime/timer.hpp"
 
 namespace mcpx::net {
 namespace {
 
-namespace asio = boost::asio;
-using AsioDescriptor = asio::posix::basic_stream_descriptor<Executor>;
+// A peer that sends faster than it is read must not keep the others waiting.
+constexpr int kReadsInTurn = 4;
 
 // What is still to be written of a list of parts, as the kernel wants it.
 class Outgoing {
@@ -80,24 +78,25 @@ void set_tcp_options(int descriptor) {
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 }
 
+void set_non_blocking(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags >= 0 && (flags & O_NONBLOCK) == 0) ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+}
+
 class DescriptorStream final : public ByteStream {
  public:
   DescriptorStream(runtime::Shard& shard, Descriptor descriptor, std::string peer)
-      : descriptor_(shard.executor()),
+      : loop_(shard.loop()),
+        descriptor_(std::move(descriptor)),
+        readiness_(shard),
         watchdog_(shard, [this] { deadline_passed(); }),
         peer_(std::move(peer)) {
     int type = 0;
     socklen_t size = sizeof(type);
-    socket_ = ::getsockopt(descriptor.get(), SOL_SOCKET, SO_TYPE, &type, &size) == 0;
-    if (socket_) set_tcp_options(descriptor.get());
-    boost::system::error_code failure;
-    descriptor_.assign(descriptor.get(), failure);
-    if (failure) {
-      closed_ = true;
-      return;
-    }
-    descriptor.release();
-    descriptor_.non_blocking(true, failure);
+    socket_ = ::getsockopt(descriptor_.get(), SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+    if (socket_) set_tcp_options(descriptor_.get());
+    set_non_blocking(descriptor_.get());
+    if (readiness_.watch(descriptor_.get()) != 0) closed_ = true;
   }
 
   Task<Result<std::size_t>> read_some(std::span<char> into) override;
@@ -114,14 +113,16 @@ class DescriptorStream final : public ByteStream {
   }
 
   bool quiet() const override {
-    pollfd waiting{const_cast<AsioDescriptor&>(descriptor_).native_handle(), POLLIN, 0};
-    return !closed_ && ::poll(&waiting, 1, 0) == 0;
+    if (closed_) return false;
+    if (!readiness_.may_read()) return true;  // all was read, and nothing was reported since
+    pollfd waiting{descriptor_.get(), POLLIN, 0};
+    return ::poll(&waiting, 1, 0) == 0;
   }
 
   void shutdown_send() override {
     if (closed_) return;
     if (socket_) {
-      ::shutdown(descriptor_.native_handle(), SHUT_WR);
+      ::shutdown(descriptor_.get(), SHUT_WR);
     } else {
       close();
     }
@@ -131,8 +132,9 @@ class DescriptorStream final : public ByteStream {
     if (closed_) return;
     closed_ = true;
     watchdog_.clear();
-    boost::system::error_code ignored;
-    descriptor_.close(ignored);  // aborts what is pending
+    readiness_.release();
+    descriptor_.reset();
+    readiness_.interrupt();
   }
 
   std::string peer() const override { return peer_; }
@@ -143,15 +145,19 @@ class DescriptorStream final : public ByteStream {
     bool expired = false;
   };
 
+  ssize_t read_now(std::span<char> into) {
+    if (!socket_) return ::read(descriptor_.get(), into.data(), into.size());
+    return ::recv(descriptor_.get(), into.data(), into.size(), 0);
+  }
+
   ssize_t write_now(const Outgoing& rest) {
     std::array<iovec, 64> chunks;
     const std::size_t count = rest.fill(chunks);
-    if (!socket_)
-      return ::writev(descriptor_.native_handle(), chunks.data(), static_cast<int>(count));
+    if (!socket_) return ::writev(descriptor_.get(), chunks.data(), static_cast<int>(count));
     msghdr message{};
     message.msg_iov = chunks.data();
     message.msg_iovlen = count;
-    return ::sendmsg(descriptor_.native_handle(), &message, MSG_NOSIGNAL);
+    return ::sendmsg(descriptor_.get(), &message, MSG_NOSIGNAL);
   }
 
   void move(Direction& direction, TimePoint when) {
@@ -177,8 +183,7 @@ class DescriptorStream final : public ByteStream {
       direction->deadline = kNever;
       direction->expired = true;
     }
-    boost::system::error_code ignored;
-    descriptor_.cancel(ignored);  // both directions; the one in time goes on
+    readiness_.interrupt();  // both directions; the one in time goes on
     watch();
   }
 
@@ -192,10 +197,13 @@ class DescriptorStream final : public ByteStream {
     return Error("net.timeout", fmt::format("{} {} in time", what, peer_));
   }
 
-  AsioDescriptor descriptor_;
+  runtime::Loop& loop_;
+  Descriptor descriptor_;
+  runtime::Readiness readiness_;
   runtime::Watchdog watchdog_;
   Direction read_, write_;
   std::string peer_;
+  int reads_ = 0;  // since the last wait
   bool socket_ = false;
   bool closed_ = false;
 };
@@ -203,15 +211,26 @@ class DescriptorStream final : public ByteStream {
 Task<Result<std::size_t>> DescriptorStream::read_some(std::span<char> into) {
   MCPX_CHECK(!into.empty());
   while (!closed_ && !read_.expired) {
-    auto reading = runtime::operation(
-        descriptor_.async_read_some(asio::buffer(into.data(), into.size()), asio::deferred));
-    auto [failure, bytes] = co_await std::move(reading);
-    if (!failure) co_return bytes;
-    if (failure == asio::error::eof) co_return std::size_t(0);
-    // Aborted: by close(), by our deadline, or by the writer's, in which case we go on.
-    if (failure != asio::error::operation_aborted) {
-      co_return failed(failure.value(), "reading from");
+    if (!readiness_.may_read()) {
+      reads_ = 0;
+      co_await readiness_.readable();
+      continue;  // ready, or closed, or out of time
     }
+    if (++reads_ > kReadsInTurn) {
+      reads_ = 0;
+      co_await loop_.turn();
+      continue;
+    }
+    const ssize_t bytes = read_now(into);
+    const int error = errno;
+    if (bytes >= 0) {
+      const auto got = static_cast<std::size_t>(bytes);
+      if (got < into.size()) readiness_.input_exhausted();
+      co_return got;
+    }
+    if (error == EINTR) continue;
+    if (error != EAGAIN && error != EWOULDBLOCK) co_return failed(error, "reading from");
+    readiness_.input_exhausted();
   }
   if (closed_) co_return is_closed();
   co_return timed_out("nothing arrived from");
@@ -229,10 +248,8 @@ Task<Result<void>> DescriptorStream::write(std::span<const std::string_view> par
     const int error = errno;
     if (error == EINTR) continue;
     if (error != EAGAIN && error != EWOULDBLOCK) co_return failed(error, "writing to");
-    auto waiting =
-        runtime::operation(descriptor_.async_wait(AsioDescriptor::wait_write, asio::deferred));
-    auto [failure] = co_await std::move(waiting);
-    static_cast<void>(failure);  // the loop's condition or the next write tells
+    readiness_.output_exhausted();
+    co_await readiness_.writable();
   }
   if (closed_) co_return is_closed();
   co_return timed_out("nothing is read by");
@@ -247,8 +264,6 @@ std::unique_ptr<ByteStream> make_stream(runtime::Shard& shard, Descriptor descri
 
 std::unique_ptr<ByteStream> adopt_descriptor(runtime::Shard& shard, int descriptor,
                                              std::string peer) {
-  const int flags = ::fcntl(descriptor, F_GETFL);
-  if (flags >= 0) ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
   return make_stream(shard, Descriptor(descriptor), std::move(peer));
 }
 

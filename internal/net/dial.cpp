@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -10,14 +9,11 @@
 #include "net/descriptor_stream.hpp"
 #include "net/endpoint.hpp"
 #include "net/resolve.hpp"
-#include "runtime/operation.hpp"
+#include "runtime/readiness.hpp"
 #include "runtime/timer.hpp"
 
 namespace mcpx::net {
 namespace {
-
-namespace asio = boost::asio;
-using AsioDescriptor = asio::posix::basic_stream_descriptor<Executor>;
 
 struct Target {
   explicit Target(std::string name_in) : name(std::move(name_in)) {}
@@ -39,33 +35,30 @@ Error dial_error(const Target& target, const Address& address, int error) {
 }
 
 // Waits until a connect that is under way has ended; its outcome is in SO_ERROR.
-Task<Result<void>> finish_connect(runtime::Shard& shard, const Descriptor& descriptor,
-                                  const Target& target) {
-  AsioDescriptor waiting(shard.executor());
-  boost::system::error_code failure;
-  waiting.assign(descriptor.get(), failure);
-  if (failure) co_return Error("net.error", failure.message());
+Task<Result<void>> finish_connect(runtime::Shard& shard, const Address& address,
+                                  const Descriptor& descriptor, const Target& target) {
+  runtime::Readiness connected(shard);
+  if (const int failure = connected.watch(descriptor.get()); failure != 0) {
+    co_return dial_error(target, address, failure);
+  }
+  connected.output_exhausted();  // it is under way
   bool expired = false;
   bool cancelled = false;
   runtime::Watchdog watchdog(shard, [&] {
     expired = true;
-    waiting.cancel(failure);
+    connected.interrupt();
   });
   watchdog.set(target.deadline);
   runtime::CancelSource::Subscription subscription;
   if (target.cancel) {
     subscription = target.cancel->subscribe([&](const std::string&) {
       cancelled = true;
-      waiting.cancel(failure);
+      connected.interrupt();
     });
   }
   if (!cancelled) {
-    auto connected =
-        runtime::operation(waiting.async_wait(AsioDescriptor::wait_write, asio::deferred));
-    auto [ended] = co_await std::move(connected);
-    static_cast<void>(ended);  // SO_ERROR and the flags tell
+    co_await connected.writable();  // SO_ERROR and the flags tell
   }
-  waiting.release();
   if (cancelled)
     co_return Error("net.closed", fmt::format("connecting to {}: cancelled", target.name));
   if (expired) {
@@ -82,7 +75,7 @@ Task<Result<std::unique_ptr<ByteStream>>> dial(runtime::Shard& shard, const Addr
   if (::connect(descriptor.get(), address.get(), address.size) != 0) {
     // A Unix socket whose backlog is full says EAGAIN and has not begun to connect.
     if (errno != EINPROGRESS) co_return dial_error(target, address, errno);
-    Result<void> finished = co_await finish_connect(shard, descriptor, target);
+    Result<void> finished = co_await finish_connect(shard, address, descriptor, target);
     if (!finished) co_return finished.error();
     int error = 0;
     socklen_t size = sizeof(error);

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -15,13 +14,12 @@
 #include "net/descriptor.hpp"
 #include "net/descriptor_stream.hpp"
 #include "net/endpoint.hpp"
+#include "runtime/readiness.hpp"
+#include "runtime/start.hpp"
 #include "runtime/timer.hpp"
 
 namespace mcpx::net {
 namespace {
-
-namespace asio = boost::asio;
-using AsioDescriptor = asio::posix::basic_stream_descriptor<Executor>;
 
 constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
 constexpr int kBatch = 64;      // accepts per wake-up, so that a flood does not starve the shard
@@ -32,78 +30,91 @@ Descriptor open_spare() {
   return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-// The accept loop, kept alive by the handlers that wait for it, so that the Listener may go while a
-// wait is out.
+// The accept loop, kept alive by its coroutine, so that the Listener may go while that waits.
 class Acceptor : public std::enable_shared_from_this<Acceptor> {
  public:
   Acceptor(runtime::Shard& shard, Descriptor descriptor, std::string address)
-      : socket_(shard.executor()),
-        back_off_(shard, [this] { wait(); }),
+      : shard_(shard),
+        socket_(std::move(descriptor)),
+        readiness_(shard),
+        pause_(shard),
         spare_(open_spare()),
         address_(std::move(address)) {
-    boost::system::error_code failure;
-    socket_.assign(descriptor.get(), failure);
-    if (!failure) descriptor.release();
+    const int failure = readiness_.watch(socket_.get());
+    MCPX_CHECK(failure == 0);
+    readiness_.input_exhausted();  // the kernel tells, once it is asked
   }
 
   void start(std::vector<runtime::Shard*> shards, Listener::OnConnection accepted) {
     MCPX_CHECK(!shards.empty());
     shards_ = std::move(shards);
     accepted_ = std::make_shared<const Listener::OnConnection>(std::move(accepted));
-    wait();
+    runtime::start(shard_, accept_all(shared_from_this()));
   }
 
   void stop() {
     if (stopped_) return;
     stopped_ = true;
-    back_off_.clear();
-    boost::system::error_code ignored;
-    socket_.close(ignored);
+    readiness_.release();
+    socket_.reset();
+    readiness_.interrupt();
+    pause_.cancel();
     accepted_.reset();
   }
 
  private:
-  void wait() {
-    if (stopped_) return;
-    socket_.async_wait(AsioDescriptor::wait_read,
-                       [self = shared_from_this()](boost::system::error_code) {
-                         if (!self->stopped_) self->accept_batch();
-                       });
+  enum class Batch { more, drained, no_resources };
+
+  static Task<void> accept_all(std::shared_ptr<Acceptor> self) {
+    while (!self->stopped_) {
+      const Batch batch = self->accept_batch();
+      if (batch == Batch::drained) {
+        self->readiness_.input_exhausted();
+        co_await self->readiness_.readable();
+      } else {
+        // Between batches the others get their turn. Asking again at once when there are no
+        // descriptors left would spin (style.md P9).
+        const bool slept = co_await self->pause_.sleep_for(
+            batch == Batch::more ? Milliseconds(0) : self->next_delay());
+        static_cast<void>(slept);  // the condition of the loop tells
+      }
+    }
   }
 
-  void accept_batch() {
+  Milliseconds next_delay() { return std::exchange(delay_, std::min(delay_ * 2, kLastBackOff)); }
+
+  Batch accept_batch() {
     for (int i = 0; i < kBatch && !stopped_; ++i) {
       Address from;
       from.size = sizeof(from.storage);
       Descriptor connection(
-          ::accept4(socket_.native_handle(), from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+          ::accept4(socket_.get(), from.get(), &from.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (connection) {
         delay_ = kFirstBackOff;
         complaining_ = false;
         hand_over(std::move(connection), from.text());
         continue;
       }
-      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return Batch::drained;
       // The peer gave up while it was queued, or the network hiccuped: that connection only.
       if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) continue;
-      return out_of_resources(errno);
+      out_of_resources(errno);
+      return Batch::no_resources;
     }
-    wait();
+    return Batch::more;
   }
 
-  // Asking again at once would spin (style.md P9). With the spare descriptor one waiting client is
-  // let in and shown the door, which is better for it than hanging.
+  // With the spare descriptor one waiting client is let in and shown the door, which is better for
+  // it than hanging.
   void out_of_resources(int error) {
     if (!std::exchange(complaining_, true)) {
       log::warning("cannot accept on {}: {}; raise the limit of open files", address_,
                    errno_text(error));
     }
     spare_.reset();
-    Descriptor refused(::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC));
+    Descriptor refused(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     refused.reset();
     spare_ = open_spare();
-    back_off_.set(Clock::now() + delay_);
-    delay_ = std::min(delay_ * 2, kLastBackOff);
   }
 
   void hand_over(Descriptor connection, std::string peer) {
@@ -118,8 +129,10 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
     });
   }
 
-  AsioDescriptor socket_;
-  runtime::Watchdog back_off_;
+  runtime::Shard& shard_;
+  Descriptor socket_;
+  runtime::Readiness readiness_;
+  runtime::Timer pause_;
   Descriptor spare_;
   std::string address_;
   std::vector<runtime::Shard*> shards_;

@@ -38,8 +38,9 @@ class ByteStream {
   // word before close(), and not while a write is pending.
   virtual std::size_t try_write(std::string_view /*bytes*/) { return 0; }
 
-  // Whether an idle stream is as it was left: the peer neither ended it nor sent anything. Asked
-  // before a kept connection is used again, and not while a read is pending.
+  // Whether an idle stream is as it was left: the peer neither ended it nor sent anything, as far
+  // as the event loop has heard. Asked before a kept connection is used again, and not while a read
+  // is pending.
   virtual bool quiet() const { return true; }
 
   virtual void shutdown_send() = 0;      // ends our side; the peer reads EOF

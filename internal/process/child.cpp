@@ -8,7 +8,6 @@
 
 #include <array>
 #include <atomic>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <system_error>
 
@@ -19,15 +18,12 @@
 #include "process/spawn.hpp"
 #include "process/supervise_protocol.hpp"
 #include "runtime/one_shot.hpp"
-#include "runtime/operation.hpp"
+#include "runtime/readiness.hpp"
 #include "runtime/task_group.hpp"
 #include "runtime/timer.hpp"
 
 namespace mcpx::process {
 namespace {
-
-namespace asio = boost::asio;
-using WaitableDescriptor = asio::posix::basic_stream_descriptor<Executor>;
 
 constexpr Milliseconds kStartDeadline(10'000);  // from posix_spawn to the supervisor's first report
 constexpr Milliseconds kDrainTime(1'000);       // for what is still in the stderr pipe at the end
@@ -36,13 +32,6 @@ constexpr Milliseconds kKillTime(5'000);        // after this the supervisor its
 constexpr int kSessionRounds = 8;               // of looking for what a killed supervisor left
 
 std::atomic<std::size_t> alive = 0;
-
-Task<bool> wait_readable(WaitableDescriptor& descriptor) {
-  auto waiting = runtime::operation(
-      descriptor.async_wait(asio::posix::descriptor_base::wait_read, asio::deferred));
-  auto [failure] = co_await std::move(waiting);
-  co_return !failure;
-}
 
 // A write to a pipe whose reader has died raises SIGPIPE, which would end the daemon.
 void ignore_broken_pipes() {
@@ -87,12 +76,17 @@ class SupervisedChild final : public Child {
       : shard_(shard),
         name_(std::move(name)),
         supervisor_(spawned.supervisor),
-        control_(shard.executor(), spawned.control.release()),
-        exit_(shard.executor(), spawned.exit.release()),
+        control_(std::move(spawned.control)),
+        exit_(std::move(spawned.exit)),
+        reports_(shard),
+        ended_(shard),
         spawned_(std::move(spawned)),
         ring_(stderr_bytes),
         failure_watchdog_(shard, [this] { announce_exit(); }),
         tasks_(shard) {
+    const int failures[] = {reports_.watch(control_.get()), ended_.watch(exit_.get())};
+    MCPX_CHECK(failures[0] == 0 && failures[1] == 0);
+    ended_.input_exhausted();  // it runs, or is about to
     ++alive;
     tasks_.spawn("process.watch", watch());
   }
@@ -130,8 +124,10 @@ class SupervisedChild final : public Child {
   std::string name_;
   pid_t supervisor_;
   pid_t server_ = 0;
-  WaitableDescriptor control_;
-  WaitableDescriptor exit_;
+  Descriptor control_;  // to the supervisor
+  Descriptor exit_;     // its pidfd
+  runtime::Readiness reports_;
+  runtime::Readiness ended_;
   Spawned spawned_;  // the server's streams, until adopt_streams()
   std::unique_ptr<net::ByteStream> input_, output_, errors_;
   StderrRing ring_;
@@ -180,11 +176,11 @@ Task<void> SupervisedChild::drain_errors() {
 }
 
 Task<void> SupervisedChild::watch() {
-  while (true) {
-    const bool readable = co_await wait_readable(control_);
-    if (!readable || !take_reports()) break;
+  while (take_reports()) {
+    reports_.input_exhausted();
+    co_await reports_.readable();
   }
-  co_await wait_readable(exit_);
+  co_await ended_.readable();
   supervisor_ended();
   if (errors_) {
     errors_->read_deadline(Clock::now() + kDrainTime);
@@ -200,7 +196,7 @@ Task<void> SupervisedChild::watch() {
 bool SupervisedChild::take_reports() {
   while (true) {
     Report report;
-    const ssize_t got = ::recv(control_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
+    const ssize_t got = ::recv(control_.get(), &report, sizeof report, MSG_DONTWAIT);
     if (got == sizeof report) {
       take(report);
       continue;
@@ -248,7 +244,7 @@ void SupervisedChild::supervisor_ended() {
     if (!status_) server_status_ = ExitStatus{0, SIGKILL};
   }
   siginfo_t info{};
-  ::waitid(P_PIDFD, static_cast<id_t>(exit_.native_handle()), &info, WEXITED | WNOHANG);
+  ::waitid(P_PIDFD, static_cast<id_t>(exit_.get()), &info, WEXITED | WNOHANG);
   started_.set({ReportKind::not_started, ECHILD});  // in case it was killed before it reported
   if (!status_) status_ = server_status_;
 }
@@ -268,7 +264,7 @@ void SupervisedChild::on_exit(std::function<void(ExitStatus)> callback) {
 
 void SupervisedChild::send(char order) {
   // Fails only when the supervisor has gone already.
-  if (control_.is_open()) ::send(control_.native_handle(), &order, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (control_) ::send(control_.get(), &order, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 Task<void> SupervisedChild::pause(Milliseconds time) {

@@ -21,6 +21,7 @@ class Descriptor {
   }
 
   int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
   int release() { return std::exchange(number_, -1); }
 
  private:

@@ -2,8 +2,7 @@
 //
 // The callee runs wholly on `target`; the caller resumes on its own shard. What `make` refers to
 // must outlive the call, which holds for anything in the frame that awaits it.
-// Asio's own cross-executor co_spawn cancellation is a use-after-free in 1.81 (style.md P4);
-// nothing here is cancelled: a callee ends early because the object it works on was told to.
+// Nothing here is cancelled: a callee ends early because the object it works on was told to.
 // Thread: any shard.
 #pragma once
 

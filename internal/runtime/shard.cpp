@@ -1,24 +1,16 @@
 #include "runtime/shard.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
-#include <thread>
 #include <utility>
 
 #include "base/check.hpp"
+#include "runtime/loop.hpp"
 
 namespace mcpx::runtime {
 namespace {
 thread_local Shard* current_shard = nullptr;
 }  // namespace
 
-struct Shard::Impl {
-  boost::asio::io_context context{1};
-  boost::asio::executor_work_guard<Executor> guard{context.get_executor()};
-  std::thread thread;
-};
-
-Shard::Shard(std::size_t index) : impl_(std::make_unique<Impl>()), index_(index) {}
+Shard::Shard(std::size_t index) : loop_(std::make_unique<Loop>()), index_(index) {}
 
 Shard::~Shard() {
   finish();
@@ -26,25 +18,25 @@ Shard::~Shard() {
 }
 
 void Shard::start() {
-  impl_->thread = std::thread([this] { run(); });
+  thread_ = std::thread([this] { run(); });
 }
 
 void Shard::run() {
   current_shard = this;
-  impl_->context.run();
+  loop_->run();
   current_shard = nullptr;
 }
 
 void Shard::finish() {
-  impl_->guard.reset();
+  loop_->finish();
 }
 
 void Shard::join() {
-  if (impl_->thread.joinable()) impl_->thread.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Shard::post(std::function<void()> work) {
-  boost::asio::post(impl_->context.get_executor(), std::move(work));
+  loop_->post(std::move(work));
 }
 
 bool Shard::is_current() const {
@@ -54,13 +46,6 @@ bool Shard::is_current() const {
 Shard& Shard::current() {
   MCPX_CHECK(current_shard != nullptr);
   return *current_shard;
-}
-
-boost::asio::io_context& Shard::context() {
-  return impl_->context;
-}
-Executor Shard::executor() {
-  return impl_->context.get_executor();
 }
 
 }  // namespace mcpx::runtime

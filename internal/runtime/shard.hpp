@@ -1,4 +1,4 @@
-// Shard: one io_context and the one thread that runs it. Every stateful object has a home shard.
+// Shard: one Loop and the one thread that runs it. Every stateful object has a home shard.
 //
 // The daemon makes a few (`threads:` in the configuration) and hands references down; a shard
 // outlives everything that lives on it. post() is the only way in from another thread.
@@ -8,10 +8,11 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-
-#include "runtime/task.hpp"
+#include <thread>
 
 namespace mcpx::runtime {
+
+class Loop;
 
 class Shard {
  public:
@@ -20,9 +21,9 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  void start();   // runs the context on a thread of its own
+  void start();   // runs the loop on a thread of its own
   void run();     // runs it on the calling thread until finish() and nothing is left
-  void finish();  // lets the context run dry: start() or run() ends when the last work is done
+  void finish();  // lets the loop run dry: start() or run() ends when the last work is done
   void join();    // waits for the thread that start() made
 
   void post(std::function<void()> work);
@@ -30,12 +31,11 @@ class Shard {
   static Shard& current();  // the shard whose thread this is; a bug elsewhere
 
   std::size_t index() const { return index_; }
-  boost::asio::io_context& context();
-  Executor executor();
+  Loop& loop() { return *loop_; }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Loop> loop_;
+  std::thread thread_;
   std::size_t index_;
 };
 

@@ -1,10 +1,10 @@
 #include "runtime/start.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
+#include <memory>
 #include <utility>
 
 #include "base/check.hpp"
+#include "runtime/loop.hpp"
 
 namespace mcpx::runtime {
 namespace {
@@ -24,9 +24,8 @@ struct Root {
   promise_type& promise;
 };
 
-using Work = boost::asio::executor_work_guard<Executor>;
-
-Root root_of(Task<void> task, std::function<void(std::exception_ptr)> ended, Work) {
+Root root_of(Task<void> task, std::function<void(std::exception_ptr)> ended, Loop& loop) {
+  const Loop::Work work(loop);
   std::exception_ptr failure;
   try {
     co_await std::move(task);
@@ -39,10 +38,10 @@ Root root_of(Task<void> task, std::function<void(std::exception_ptr)> ended, Wor
 }  // namespace
 
 void start(Shard& shard, Task<void> task, std::function<void(std::exception_ptr)> ended) {
-  const Root root = root_of(std::move(task), std::move(ended), Work(shard.executor()));
-  Suspended chain(root.promise);
-  if (shard.is_current()) return chain.resume();
-  boost::asio::post(shard.executor(), [chain = std::move(chain)]() mutable { chain.resume(); });
+  const Root root = root_of(std::move(task), std::move(ended), shard.loop());
+  if (shard.is_current()) return Suspended(root.promise).resume();
+  const auto chain = std::make_shared<Suspended>(root.promise);  // std::function copies
+  shard.post([chain] { chain->resume(); });
 }
 
 void start(Shard& shard, Task<void> task) {

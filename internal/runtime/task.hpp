@@ -4,18 +4,16 @@
 // per statement, never in a condition, never beside a braced initialiser, a `?:` or a capturing
 // lambda: g++ 12 miscompiles those silently. A Task never throws across a room: it answers a
 // Result. Ownership: a caller's frame owns the frames it awaits; what a suspended chain waits for
-// (an Asio handler, a Waiter) owns the chain. Thread: the home shard of the object it belongs to.
+// (a Readiness, an Alarm, a Waiter) owns the chain. Thread: the home shard of the object it belongs
+// to.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <coroutine>
 #include <exception>
 #include <optional>
 #include <utility>
 
 namespace mcpx {
-
-using Executor = boost::asio::io_context::executor_type;
 
 template <class T = void>
 class Task;

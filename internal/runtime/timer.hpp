@@ -1,6 +1,6 @@
 // Timer: sleep that can be cut short; Watchdog: a deadline that moves cheaply.
 //
-// A Watchdog stores a time point and re-checks when its one Asio timer fires, so moving the
+// A Watchdog stores a time point and re-checks when its one alarm rings, so moving the
 // deadline on every read costs a store (style.md C5). Thread: home shard only.
 #pragma once
 
@@ -44,7 +44,7 @@ class Watchdog {
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;  // shared with the timer's handler, which may run after us
+  std::shared_ptr<Impl> impl_;  // shared with the alarm's call, which may outlive us
 };
 
 }  // namespace mcpx::runtime

@@ -1,7 +1,6 @@
 #include "runtime/waiter.hpp"
 
-#include <boost/asio/post.hpp>
-
+#include "runtime/loop.hpp"
 #include "runtime/shard.hpp"
 
 namespace mcpx::runtime {
@@ -11,9 +10,7 @@ void Waiter::wake() {
     woken_ = true;
     return;
   }
-  boost::asio::post(
-      Shard::current().executor(),
-      [sleeper = std::exchange(sleeper_, Suspended())]() mutable { sleeper.resume(); });
+  Shard::current().loop().ready(std::exchange(sleeper_, Suspended()));
 }
 
 }  // namespace mcpx::runtime

@@ -63,18 +63,27 @@ Task<void> expect_read_error(ByteStream& stream, std::string code) {
   REQUIRE(bytes.error().code == code);
 }
 
+// Lets the event loop ask the kernel once.
+Task<void> look(runtime::Shard& shard) {
+  runtime::Timer timer(shard);
+  const bool slept = co_await timer.sleep_for(Milliseconds(0));
+  REQUIRE(slept);
+}
+
 Task<void> quiet_body(runtime::Shard& shard) {
   for (const bool pipe : {false, true}) {
     Ends ends = pipe ? pipe_ends(shard) : socket_ends(shard);
     REQUIRE(ends.far->quiet());
     Result<void> written = co_await write_all(*ends.near, "unasked");
     REQUIRE(written.has_value());
+    co_await look(shard);
     REQUIRE_FALSE(ends.far->quiet());
     std::array<char, 64> buffer;
     Result<std::size_t> bytes = co_await ends.far->read_some(buffer);
     REQUIRE(bytes.has_value());
     REQUIRE(ends.far->quiet());
     ends.near->close();
+    co_await look(shard);
     REQUIRE_FALSE(ends.far->quiet());
     ends.far->close();
     REQUIRE_FALSE(ends.far->quiet());

@@ -5,6 +5,7 @@
 
 #include "runtime/cancel.hpp"
 #include "runtime/hop.hpp"
+#include "runtime/loop.hpp"
 #include "runtime/mailbox.hpp"
 #include "runtime/one_shot.hpp"
 #include "runtime/task_group.hpp"
@@ -230,10 +231,10 @@ Task<void> hold_on(std::shared_ptr<int> held, Waiter& waiter) {
 TEST_CASE("a chain that nobody resumes goes with what it waits for") {
   const auto held = std::make_shared<int>(0);
   {
-    Waiter waiter;
     Shard shard(0);
+    Waiter waiter;
     shard.post([&] { start(shard, hold_on(held, waiter)); });
-    shard.context().run_one();
+    shard.loop().run_once();
     REQUIRE(held.use_count() > 1);
   }
   REQUIRE(held.use_count() == 1);
