@@ -297,12 +297,16 @@ Task<Answer> discover(Request& request) {
   co_return Answer::result(discover_result(*endpoint, request.core.server_info));
 }
 
+Task<Answer> answered(Answer answer) {
+  co_return answer;
+}
+
 }  // namespace
 
 Task<Answer> dispatch(Request& request) {
   const bool nobody_knows = request.method == mcp::Method::foreign && request.endpoint.empty();
-  if (nobody_knows) co_return method_not_found(request);
-  if (const auto kind = list_of(request.method)) co_return co_await list(request, *kind);
+  if (nobody_knows) return answered(method_not_found(request));
+  if (const auto kind = list_of(request.method)) return list(request, *kind);
   switch (request.method) {
     case mcp::Method::tools_call:
     case mcp::Method::prompts_get:
@@ -311,19 +315,19 @@ Task<Answer> dispatch(Request& request) {
     case mcp::Method::skills_get:
     case mcp::Method::resources_directory_read:
     case mcp::Method::foreign:
-      co_return co_await forward(request);
+      return forward(request);
     case mcp::Method::server_discover:
-      co_return co_await discover(request);
+      return discover(request);
     case mcp::Method::ping:
-      co_return Answer::result("{}");
+      return answered(Answer::result("{}"));
     case mcp::Method::logging_set_level:
-      co_return co_await set_log_level(request);
+      return set_log_level(request);
     case mcp::Method::resources_subscribe:
-      co_return co_await subscribe(request);
+      return subscribe(request);
     case mcp::Method::resources_unsubscribe:
-      co_return co_await unsubscribe(request);
+      return unsubscribe(request);
     default:
-      co_return method_not_found(request);
+      return answered(method_not_found(request));
   }
 }
 

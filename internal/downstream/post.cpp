@@ -86,7 +86,7 @@ std::shared_ptr<CallStream> make_stream(Post& post, const Session* session, json
                                       std::move(resumption));
 }
 
-Task<void> refuse(Post& post, json::Raw id, const Refusal& refusal) {
+Task<void> refuse(Post& post, json::Raw id, Refusal refusal) {
   log::debug("{}: refused with {}: {}", post.exchange.request_id(), refusal.status,
              refusal.message);
   co_await send_error(post.exchange, refusal.status, id, refusal.code, refusal.message,

@@ -55,7 +55,7 @@ void tell_roots_changed(Core& core, const Session& session) {
   }
 }
 
-Task<void> serve_in_session(Post& post, const rpc::Message& message, const SessionPtr& session) {
+Task<void> serve_in_session(Post& post, const rpc::Message& message, SessionPtr session) {
   const mcp::Method method = mcp::method_of(message.method);
   if (!served(method, session->revision)) {
     const Answer answer = Answer::error(rpc::kMethodNotFound, not_found_message(message));
@@ -168,14 +168,14 @@ Task<void> serve_initialize(Post& post, const rpc::Message& message) {
 }
 
 Task<void> serve_legacy(Post& post, const rpc::Message& message) {
-  const auto session = session_of(post.core, post.exchange, post.endpoint);
-  if (session.has_error()) co_return co_await refuse(post, message.id, session.error());
+  auto session = session_of(post.core, post.exchange, post.endpoint);
+  if (session.has_error()) return refuse(post, message.id, session.error());
   if (message.kind == rpc::Kind::request) {
-    co_return co_await serve_in_session(post, message, *session);
+    return serve_in_session(post, message, *std::move(session));
   }
   SessionUse use(**session);
   note(post.core, *session, message);
-  co_await send_empty(post.exchange, 202);
+  return send_empty(post.exchange, 202);
 }
 
 }  // namespace mcpx::downstream

@@ -40,7 +40,7 @@ class CallStream;
 // legacy session (else null) it can be resumed.
 std::shared_ptr<CallStream> make_stream(Post& post, const Session* session, json::Raw request_id);
 
-Task<void> refuse(Post& post, json::Raw id, const Refusal& refusal);
+Task<void> refuse(Post& post, json::Raw id, Refusal refusal);
 // Answers `request`, with whatever the upstream says on the way.
 Task<void> serve_request(Post& post, Request& request);
 

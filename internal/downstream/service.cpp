@@ -129,6 +129,25 @@ std::string sleeping_session(const Core& core, const http::Exchange& exchange) {
   return id && !core.sessions.find(*id) ? std::string(*id) : std::string();
 }
 
+Task<void> serve(Core& core, http::Exchange& exchange) {
+  const std::string_view method = exchange.head().method;
+  const auto endpoint = endpoint_of(exchange.head().path());
+  if (!endpoint || !core.has_endpoint(*endpoint)) return refuse_endpoint(core, exchange);
+  if (exchange.head().path().starts_with(kSseRoot)) {
+    if (!core.config().listen.legacy_sse) return refuse_sse(exchange);
+    return serve_sse(core, exchange, std::string(*endpoint));
+  }
+  if (method == "POST") return serve_post(core, exchange, *endpoint);
+  if (method == "GET") return serve_get(core, exchange, *endpoint);
+  if (method == "DELETE") return serve_delete(core, exchange, *endpoint);
+  return refuse_method(exchange, "POST, GET, DELETE");
+}
+
+Task<void> wake_and_serve(Core& core, http::Exchange& exchange, std::string session) {
+  co_await core.sessions.wake(std::move(session));
+  co_await serve(core, exchange);
+}
+
 Task<bool> join_tasks(Core& core, runtime::Shard& shard) {
   co_await core.local(shard).desk.join();
   co_await core.local(shard).tasks.join();
@@ -168,27 +187,11 @@ Task<void> Service::start() {
 }
 
 Task<void> Service::handle(http::Exchange& exchange) {
-  const std::string_view method = exchange.head().method;
   if (core_->sessions.asleep()) {
     std::string id = sleeping_session(*core_, exchange);
-    if (!id.empty()) co_await core_->sessions.wake(std::move(id));
+    if (!id.empty()) return wake_and_serve(*core_, exchange, std::move(id));
   }
-  const auto endpoint = endpoint_of(exchange.head().path());
-  if (!endpoint || !core_->has_endpoint(*endpoint)) {
-    co_await refuse_endpoint(*core_, exchange);
-  } else if (exchange.head().path().starts_with(kSseRoot)) {
-    if (!core_->config().listen.legacy_sse) co_return co_await refuse_sse(exchange);
-    std::string name(*endpoint);
-    co_await serve_sse(*core_, exchange, std::move(name));
-  } else if (method == "POST") {
-    co_await serve_post(*core_, exchange, *endpoint);
-  } else if (method == "GET") {
-    co_await serve_get(*core_, exchange, *endpoint);
-  } else if (method == "DELETE") {
-    co_await serve_delete(*core_, exchange, *endpoint);
-  } else {
-    co_await refuse_method(exchange, "POST, GET, DELETE");
-  }
+  return serve(*core_, exchange);
 }
 
 Task<void> Service::reconfigured(std::vector<std::string> gone) {

@@ -62,6 +62,8 @@ class Response {
  public:
   virtual ~Response() = default;
   virtual const http1::ResponseHead& head() const = 0;
+  // The whole body, when it came together with the head; else nullopt, and body() waits for it.
+  virtual std::optional<PaddedBuffer> body_at_hand() = 0;
   // The whole body.
   virtual Task<Result<PaddedBuffer>> body() = 0;
   // The next event of a text/event-stream body; nullopt at its end. Data is bounded by the limits.

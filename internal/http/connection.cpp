@@ -1,8 +1,8 @@
 #include "http/connection.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <exception>
 #include <utility>
 
@@ -191,8 +191,8 @@ Task<void> Connection::run() {
     while (phase_ != Phase::busy && !reader_done_) {
       if (phase_ == Phase::body && decoder_.expects_continue() && !continued_) {
         continued_ = true;
-        const std::string_view parts[] = {kContinue};
-        Result<void> sent = co_await send(parts);
+        parts_.assign(1, kContinue);
+        Result<void> sent = co_await send();
         static_cast<void>(sent);  // a broken connection shows in the reader too
       } else {
         co_await input_.wait();
@@ -240,9 +240,9 @@ Task<void> Connection::serve_request() {
   }
   // A body that was not read to its end cannot be followed by anything.
   keep_alive_ = decoder_.done() && head().keep_alive && !stopping_ && !timed_out_;
-  if (refused_) co_return co_await refuse(*refused_);
-  if (preflight_) co_return co_await answer_preflight();
-  co_await call_handler(*handler_);
+  if (refused_) return refuse(*refused_);
+  if (preflight_) return answer_preflight();
+  return call_handler(*handler_);
 }
 
 Task<void> Connection::call_handler(Handler& handler) {
@@ -302,8 +302,11 @@ void Connection::abort() {
 
 std::string_view Connection::request_id() const {
   if (id_size_ == 0) {
-    const auto end = fmt::format_to_n(id_.data(), id_.size(), "r-{:x}", ++side_.shared.requests);
-    id_size_ = std::min(end.size, id_.size());
+    constexpr std::string_view kPrefix = "r-";
+    char* const digits = std::copy(kPrefix.begin(), kPrefix.end(), id_.data());
+    const std::uint64_t number = ++side_.shared.requests;
+    const auto end = std::to_chars(digits, id_.data() + id_.size(), number, 16).ptr;
+    id_size_ = static_cast<std::size_t>(end - id_.data());
   }
   return {id_.data(), id_size_};
 }

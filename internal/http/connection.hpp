@@ -90,7 +90,7 @@ class Connection final : public Exchange {
   Task<void> end();
   void next_request();
   void start_idle();
-  Task<Result<void>> send(std::span<const std::string_view> parts);
+  Task<Result<void>> send();  // parts_
   Task<Result<void>> send_chunk(std::string_view data);
   Task<Result<void>> send_large_event(std::string_view json, std::string_view id);
 

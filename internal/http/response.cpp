@@ -40,14 +40,21 @@ ClientResponse::~ClientResponse() {
 
 Task<Result<void>> ClientResponse::start(const Request& request) {
   wire_->stream->read_deadline(request.deadline);
-  wire_->stream->write_deadline(request.deadline);
-  Result<void> written = co_await write(request);
+  compose(request);
+  const std::size_t bytes = wire_->stream->try_write(wire_->parts);
+  const std::span<const std::string_view> rest = net::without_first(wire_->parts, bytes);
+  Result<void> written;
+  if (!rest.empty()) {
+    wire_->stream->write_deadline(request.deadline);
+    written = co_await wire_->stream->write(rest);
+  }
   sent_ = written.has_value();
   // A server that refuses a large body may answer and close before it has read it all, so what it
   // said is worth reading.
   if (!written && written.error().code != "net.reset") co_return explain(written.error());
   while (!wire_->decoder.head_done()) {
-    Result<Input> input = co_await pull();
+    const Result<std::size_t> arrived = co_await wire_->stream->read_some(room());
+    const Result<Input> input = take_in(arrived);
     if (!input) co_return input.error();
     if (*input == Input::ended && !wire_->decoder.head_done()) {
       broken_ = true;
@@ -67,7 +74,7 @@ Task<Result<void>> ClientResponse::start(const Request& request) {
   co_return Result<void>();
 }
 
-Task<Result<void>> ClientResponse::write(const Request& request) {
+void ClientResponse::compose(const Request& request) {
   std::size_t length = 0;
   for (const std::string_view part : request.body) {
     length += part.size();
@@ -81,7 +88,6 @@ Task<Result<void>> ClientResponse::write(const Request& request) {
   }
   wire_->parts.assign(1, wire_->text);
   wire_->parts.insert(wire_->parts.end(), request.body.begin(), request.body.end());
-  co_return co_await wire_->stream->write(wire_->parts);
 }
 
 // RFC 9112 section 3.2.2: to a proxy the whole URL.
@@ -96,23 +102,31 @@ void ClientResponse::append_forwarded_head(const Proxy& proxy, const Request& re
   http1::append_request_head(wire_->text, request.method, target, pool_->host(), fields, length);
 }
 
-Task<Result<ClientResponse::Input>> ClientResponse::pull() {
+std::span<char> ClientResponse::room() {
   Wire& wire = *wire_;
   if (!wire.buffer) {
     wire.buffer = std::make_unique_for_overwrite<char[]>(kFirstBuffer);
     wire.buffer_size = kFirstBuffer;
   }
-  const std::span<char> room(wire.buffer.get(), wire.buffer_size);
-  Result<std::size_t> bytes = co_await wire.stream->read_some(room);
+  return {wire.buffer.get(), wire.buffer_size};
+}
+
+Task<Result<ClientResponse::Input>> ClientResponse::pull() {
+  const Result<std::size_t> bytes = co_await wire_->stream->read_some(room());
+  co_return take_in(bytes);
+}
+
+Result<ClientResponse::Input> ClientResponse::take_in(const Result<std::size_t>& bytes) {
+  Wire& wire = *wire_;
   if (!bytes) {
     broken_ = bytes.error().code != "net.timeout";  // a read that ran out of time can be repeated
     lost_ = bytes.error().code == "net.reset";
-    co_return explain(bytes.error());
+    return explain(bytes.error());
   }
   if (*bytes == 0) {
     broken_ = true;
     lost_ = true;
-    if (!wire.decoder.started()) co_return Input::ended;
+    if (!wire.decoder.started()) return Input::ended;
     wire.decoder.end_of_stream();
   } else {
     const std::size_t used = wire.decoder.feed(std::string_view(wire.buffer.get(), *bytes));
@@ -120,13 +134,13 @@ Task<Result<ClientResponse::Input>> ClientResponse::pull() {
   }
   if (const http1::Refusal* refusal = wire.decoder.refusal()) {
     broken_ = true;
-    co_return refusal->error;
+    return refusal->error;
   }
   if (*bytes == wire.buffer_size && wire.buffer_size < kLargestBuffer) {
     wire.buffer_size = std::min(wire.buffer_size * 8, kLargestBuffer);
     wire.buffer = std::make_unique_for_overwrite<char[]>(wire.buffer_size);
   }
-  co_return *bytes == 0 ? Input::ended : Input::more;
+  return *bytes == 0 ? Input::ended : Input::more;
 }
 
 bool ClientResponse::may_retry() const {
@@ -140,6 +154,12 @@ Error ClientResponse::explain(const Error& error) const {
   }
   if (error.code == "net.tls") return Error("http.tls", error.message, error.remedy);
   return Error("http.closed", error.message);
+}
+
+std::optional<PaddedBuffer> ClientResponse::body_at_hand() {
+  const bool whole = wire_->decoder.done() && coding_ == http1::ContentCoding::identity;
+  if (!whole || method_ == "HEAD") return std::nullopt;
+  return wire_->decoder.take_body();
 }
 
 Task<Result<PaddedBuffer>> ClientResponse::body() {

@@ -21,6 +21,10 @@ Error misuse(std::string_view what) {
   return Error("http.misuse", std::string(what));
 }
 
+Task<Result<void>> failed(Error error) {
+  co_return error;
+}
+
 void append_escaped(std::string& out, std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
@@ -54,10 +58,13 @@ std::string error_body(const Error& error) {
   return out;
 }
 
-Task<Result<void>> Connection::send(std::span<const std::string_view> parts) {
+Task<Result<void>> Connection::send() {
+  const std::size_t written = stream_->try_write(parts_);
+  const std::span<const std::string_view> rest = net::without_first(parts_, written);
+  if (rest.empty()) co_return Result<void>();
   writing_ = true;
   stream_->write_deadline(Clock::now() + options().write_timeout);
-  Result<void> sent = co_await stream_->write(parts);
+  Result<void> sent = co_await stream_->write(rest);
   writing_ = false;
   if (!sent) {
     keep_alive_ = false;
@@ -70,7 +77,7 @@ Task<Result<void>> Connection::send(std::span<const std::string_view> parts) {
 Task<Result<void>> Connection::respond(unsigned status, std::string_view content_type,
                                        std::span<const std::string_view> body,
                                        std::span<const http1::Field> extra) {
-  if (answer_ != Answer::none || writing_) co_return misuse("the request was answered twice");
+  if (answer_ != Answer::none || writing_) return failed(misuse("the request was answered twice"));
   answer_ = Answer::complete;
   if (stopping_) keep_alive_ = false;
   std::size_t length = 0;
@@ -84,7 +91,7 @@ Task<Result<void>> Connection::respond(unsigned status, std::string_view content
   // What must not have a body (RFC 9110 sections 9.3.2, 15.3.5, 15.4.5) gets none.
   const bool bodiless = status == 204 || status == 304 || head().method == "HEAD";
   if (!bodiless) parts_.insert(parts_.end(), body.begin(), body.end());
-  co_return co_await send(parts_);
+  return send();
 }
 
 Task<Result<void>> Connection::begin_stream(std::span<const http1::Field> extra) {
@@ -99,7 +106,7 @@ Task<Result<void>> Connection::begin_stream(std::span<const http1::Field> extra)
   text_.clear();
   http1::append_chunked_response_head(text_, 200, "text/event-stream", fields);
   parts_.assign(1, text_);
-  co_return co_await send(parts_);
+  co_return co_await send();
 }
 
 Task<Result<void>> Connection::send_chunk(std::string_view data) {
@@ -107,7 +114,7 @@ Task<Result<void>> Connection::send_chunk(std::string_view data) {
   text_.clear();
   http1::append_chunk(text_, data);
   parts_.assign(1, text_);
-  co_return co_await send(parts_);
+  co_return co_await send();
 }
 
 Task<Result<void>> Connection::send_event(std::string_view json, std::string_view id) {
@@ -134,7 +141,7 @@ Task<Result<void>> Connection::send_large_event(std::string_view json, std::stri
   parts_.assign(1, text_);
   parts_.push_back(json);
   parts_.push_back("\n\n\r\n");
-  co_return co_await send(parts_);
+  co_return co_await send();
 }
 
 Task<Result<void>> Connection::send_framed(std::string_view event) {
@@ -149,7 +156,7 @@ Task<Result<void>> Connection::end_stream() {
   if (answer_ != Answer::streaming || writing_) co_return misuse("no stream is open");
   answer_ = Answer::ended;
   parts_.assign(1, http1::kLastChunk);
-  co_return co_await send(parts_);
+  co_return co_await send();
 }
 
 }  // namespace mcpx::http

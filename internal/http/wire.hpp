@@ -83,6 +83,7 @@ class ClientResponse final : public Response {
   bool may_retry() const;
 
   const http1::ResponseHead& head() const override { return wire_->decoder.head(); }
+  std::optional<PaddedBuffer> body_at_hand() override;
   Task<Result<PaddedBuffer>> body() override;
   Task<Result<std::optional<http1::SseEvent>>> next_event(TimePoint deadline) override;
   void close() override;
@@ -92,9 +93,11 @@ class ClientResponse final : public Response {
   friend class Pool;
   enum class Input { more, ended };
 
-  Task<Result<void>> write(const Request& request);
+  void compose(const Request& request);  // into the parts to be written
   void append_forwarded_head(const Proxy& proxy, const Request& request, std::size_t length);
   Task<Result<Input>> pull();  // reads once and feeds the decoder
+  std::span<char> room();
+  Result<Input> take_in(const Result<std::size_t>& bytes);
   Task<Result<PaddedBuffer>> decoded_body();
   // What arrived of the body, without its content coding, at the end of `out`.
   Result<void> unpack(PaddedBuffer& out);

@@ -1,6 +1,8 @@
 #include "json/grammar.hpp"
 
+#include <array>
 #include <string>
+#include <utility>
 
 #include "json/scan.hpp"
 #include "json/utf8.hpp"
@@ -17,11 +19,17 @@ bool is_hex(char c) {
 
 class Checker {
  public:
-  Checker(std::string_view text, std::size_t depth)
-      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), depth_(depth) {}
+  Checker(std::string_view text, std::size_t depth, MemberWatch* watch)
+      : begin_(text.data()),
+        at_(begin_),
+        end_(begin_ + text.size()),
+        depth_(depth),
+        watch_(watch) {}
 
   std::optional<Fault> run() {
-    while (value() && after_value()) {
+    while (value()) {
+      value_ends();
+      if (!after_value()) break;
     }
     return fault_;
   }
@@ -34,12 +42,34 @@ class Checker {
   char peek() const { return at_ < end_ ? *at_ : '\0'; }
   void white() { at_ = skip_white(at_, end_); }
 
+  // What is watched: the members of the outermost object, and those of objects among its values.
+  bool watched() const {
+    return watch_ && !open_.empty() && open_.size() <= kWatched && open_.front() == '{';
+  }
+  void key_ends(const char* begin) {
+    if (!watched()) return;
+    slots_[open_.size() - 1] = watch_->member(Raw(begin, length_to(at_, begin)), open_.size());
+  }
+  void value_begins() {
+    if (watched()) values_[open_.size() - 1] = at_;
+  }
+  void value_ends() {
+    if (!watched()) return;
+    const std::size_t level = open_.size() - 1;
+    Raw* const slot = std::exchange(slots_[level], nullptr);
+    if (slot) *slot = Raw(values_[level], length_to(at_, values_[level]));
+  }
+  static std::size_t length_to(const char* end, const char* begin) {
+    return static_cast<std::size_t>(end - begin);
+  }
+
   // Reads one scalar or empty container, after opening as many containers as stand before it.
   bool value() {
     for (;;) {
       white();
       if (at_ == end_) return fail("the text ends where a value should be");
       const char c = *at_;
+      value_begins();
       if (c == '"') return string();
       if (c != '{' && c != '[') return c == '-' || is_digit(c) ? number() : literal();
       ++at_;
@@ -75,12 +105,15 @@ class Checker {
       }
       ++at_;
       open_.pop_back();
+      value_ends();
     }
   }
 
   bool key() {
     if (peek() != '"') return fail("expected a key");
+    const char* const begin = at_;
     if (!string()) return false;
+    key_ends(begin);
     white();
     if (peek() != ':') return fail("expected ':' after a key");
     ++at_;
@@ -180,12 +213,17 @@ class Checker {
   std::size_t depth_;
   std::string open_;  // '{' and '[' of what is open, outermost first
   std::optional<Fault> fault_;
+
+  static constexpr std::size_t kWatched = 2;
+  MemberWatch* watch_;
+  std::array<Raw*, kWatched> slots_{};          // where the value at each level goes
+  std::array<const char*, kWatched> values_{};  // where it began
 };
 
 }  // namespace
 
-std::optional<Fault> check_grammar(std::string_view text, std::size_t depth) {
-  return Checker(text, depth).run();
+std::optional<Fault> check_grammar(std::string_view text, std::size_t depth, MemberWatch* watch) {
+  return Checker(text, depth, watch).run();
 }
 
 }  // namespace mcpx::json

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "json/json.hpp"
+
 namespace mcpx::json {
 
 struct Fault {
@@ -18,6 +20,7 @@ struct Fault {
 
 // nullopt: the text is one JSON document, at most `depth` levels deep. An empty array or
 // object is a leaf and no level.
-std::optional<Fault> check_grammar(std::string_view text, std::size_t depth);
+std::optional<Fault> check_grammar(std::string_view text, std::size_t depth,
+                                   MemberWatch* watch = nullptr);
 
 }  // namespace mcpx::json

@@ -25,7 +25,19 @@ struct Limits {
 // Numbers that no machine type holds (1e400, 40 digits) are valid, and so are escapes of lone
 // surrogates ("\ud800"), which the grammar allows and lossless forwarding keeps.
 // Errors: json.syntax, json.utf8, json.depth, json.empty, with the byte offset.
-Result<void> validate(std::string_view text, const Limits& limits);
+//
+// Told of members on the way, it saves whoever wants their values a walk of its own.
+class MemberWatch {
+ public:
+  // A member of the outermost object (level 1), or of an object that is a value there (level 2).
+  // Its value is put where this answers, once its end is known; null: it is of no interest. `key`
+  // is as written, with its quotes. Of text that turns out to be invalid some members may be told.
+  virtual Raw* member(Raw key, std::size_t level) = 0;
+
+ protected:
+  ~MemberWatch() = default;
+};
+Result<void> validate(std::string_view text, const Limits& limits, MemberWatch* watch = nullptr);
 
 enum class Kind { object, array, string, number, boolean, null };
 Kind kind_of(Raw value);
@@ -51,22 +63,10 @@ class Members {
  public:
   explicit Members(Raw object);
   std::optional<Member> next();
-  // next() in two steps, for whoever reads a value on the way to its end: the key of the next
-  // member (empty: none), after which rest() begins with its value; then the value is skipped, or
-  // taken to end at `end`, a place in rest().
-  Raw next_key();
-  Raw rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
-  Raw take_value() { return take_value_to(skipped_value()); }
-  Raw take_value_to(const char* end);
-  // Behind the closing brace, once there is no next member.
-  const char* closed() const { return closed_; }
 
  private:
-  const char* skipped_value() const;
-
   const char* at_;
   const char* end_;
-  const char* closed_;
 };
 class Elements {
  public:

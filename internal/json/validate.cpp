@@ -21,11 +21,11 @@ Error to_error(const Fault& fault) {
 
 }  // namespace
 
-Result<void> validate(std::string_view text, const Limits& limits) {
+Result<void> validate(std::string_view text, const Limits& limits, MemberWatch* watch) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return Error("json.empty", "the text is empty");
   }
-  if (const auto fault = check_grammar(text, limits.depth)) return to_error(*fault);
+  if (const auto fault = check_grammar(text, limits.depth, watch)) return to_error(*fault);
   return {};
 }
 

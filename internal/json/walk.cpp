@@ -47,53 +47,23 @@ bool Member::key_is(std::string_view text) const {
   return decoded && *decoded == text;
 }
 
-Members::Members(Raw object) : at_(object.data()), end_(at_ + object.size()), closed_(end_) {
+Members::Members(Raw object) : at_(object.data()), end_(at_ + object.size()) {
   at_ = skip_white(at_, end_);
   at_ = at_ < end_ && *at_ == '{' ? at_ + 1 : end_;
 }
 
-Raw Members::next_key() {
+std::optional<Member> Members::next() {
   const char* key = skip_white(at_, end_);
   at_ = end_;
-  if (key == end_) return {};
-  if (*key != '"') {
-    if (*key == '}') closed_ = key + 1;
-    return {};
-  }
+  if (key == end_ || *key != '"') return std::nullopt;  // the closing brace
   const char* key_end = skip_string(key + 1, end_);
   const char* colon = skip_white(key_end, end_);
-  if (colon == end_ || *colon != ':') return {};
-  at_ = skip_white(colon + 1, end_);
-  return span(key, key_end);
-}
-
-const char* Members::skipped_value() const {
-  return skip_value(at_, end_);
-}
-
-Raw Members::take_value_to(const char* end) {
-  const Raw value = span(at_, end);
-  at_ = end;
-  if (value.empty()) {
-    at_ = end_;
-    return value;
-  }
-  const char* after = skip_white(at_, end_);
-  if (after < end_ && *after == ',') {
-    at_ = after + 1;
-  } else {
-    if (after < end_) closed_ = after + 1;
-    at_ = end_;
-  }
-  return value;
-}
-
-std::optional<Member> Members::next() {
-  const Raw key = next_key();
-  if (key.empty()) return std::nullopt;
-  const Raw value = take_value();
-  if (value.empty()) return std::nullopt;
-  return Member{key, value};
+  if (colon == end_ || *colon != ':') return std::nullopt;
+  const char* value = skip_white(colon + 1, end_);
+  const char* value_end = skip_value(value, end_);
+  if (value_end == value) return std::nullopt;
+  at_ = next_item(value_end, end_);
+  return Member{span(key, key_end), span(value, value_end)};
 }
 
 Elements::Elements(Raw array) : at_(array.data()), end_(at_ + array.size()) {

@@ -105,9 +105,8 @@ class DescriptorStream final : public ByteStream {
   void read_deadline(TimePoint when) override { move(read_, when); }
   void write_deadline(TimePoint when) override { move(write_, when); }
 
-  std::size_t try_write(std::string_view bytes) override {
+  std::size_t try_write(std::span<const std::string_view> parts) override {
     if (closed_) return 0;
-    const std::string_view parts[] = {bytes};
     const ssize_t written = write_now(Outgoing(parts));
     return written > 0 ? static_cast<std::size_t>(written) : 0;
   }
@@ -265,6 +264,16 @@ std::unique_ptr<ByteStream> make_stream(runtime::Shard& shard, Descriptor descri
 std::unique_ptr<ByteStream> adopt_descriptor(runtime::Shard& shard, int descriptor,
                                              std::string peer) {
   return make_stream(shard, Descriptor(descriptor), std::move(peer));
+}
+
+std::span<const std::string_view> without_first(std::span<std::string_view> parts,
+                                                std::size_t bytes) {
+  while (!parts.empty() && parts.front().size() <= bytes) {
+    bytes -= parts.front().size();
+    parts = parts.subspan(1);
+  }
+  if (!parts.empty()) parts.front().remove_prefix(bytes);
+  return parts;
 }
 
 Task<Result<void>> write_all(ByteStream& stream, std::string_view bytes) {

@@ -74,8 +74,8 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
       } else {
         // Between batches the others get their turn. Asking again at once when there are no
         // descriptors left would spin (style.md P9).
-        const bool slept = co_await self->pause_.sleep_for(
-            batch == Batch::more ? Milliseconds(0) : self->next_delay());
+        const Milliseconds delay = batch == Batch::more ? Milliseconds(0) : self->next_delay();
+        const bool slept = co_await self->pause_.sleep_for(delay);
         static_cast<void>(slept);  // the condition of the loop tells
       }
     }

@@ -34,9 +34,9 @@ class ByteStream {
   virtual void read_deadline(TimePoint when) = 0;
   virtual void write_deadline(TimePoint when) = 0;
 
-  // Writes what goes without waiting and answers how much that was, 0 for any reason. For a last
-  // word before close(), and not while a write is pending.
-  virtual std::size_t try_write(std::string_view /*bytes*/) { return 0; }
+  // Writes what goes without waiting and answers how many bytes that was, 0 for any reason. Not
+  // while a write is pending.
+  virtual std::size_t try_write(std::span<const std::string_view> /*parts*/) { return 0; }
 
   // Whether an idle stream is as it was left: the peer neither ended it nor sent anything, as far
   // as the event loop has heard. Asked before a kept connection is used again, and not while a read
@@ -52,6 +52,10 @@ class ByteStream {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 };
+
+// What is left of parts after their first bytes; changes the part it begins in.
+std::span<const std::string_view> without_first(std::span<std::string_view> parts,
+                                                std::size_t bytes);
 
 // Convenience for one part.
 Task<Result<void>> write_all(ByteStream& stream, std::string_view bytes);

@@ -145,7 +145,8 @@ class TlsStream final : public ByteStream {
   void send_rest() {
     if (writing_) return;  // it would get between the halves of a record
     engine_.take_output(outgoing_);
-    if (!outgoing_.empty()) inner_->try_write(outgoing_);
+    const std::string_view parts[] = {outgoing_};
+    if (!outgoing_.empty()) inner_->try_write(parts);
   }
 
   Error fail() {

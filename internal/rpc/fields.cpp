@@ -1,76 +1,60 @@
 #include "rpc/fields.hpp"
 
+#include <limits>
+
 namespace mcpx::rpc {
-namespace {
 
 using json::Raw;
 
-// Passes on the unescaped key, unless it holds a lone surrogate and so is no key of the protocol.
-template <class Use>
-void with_key(Raw key, Use use) {
+// Unescaped, unless it holds a lone surrogate and so is no key of the protocol.
+Raw* Fields::member(Raw key, std::size_t level) {
   const std::string_view inner = key.substr(1, key.size() - 2);
-  if (inner.find('\\') == std::string_view::npos) {
-    use(inner);
-  } else if (const auto decoded = json::decode_string(key)) {
-    use(std::string_view(*decoded));
-  }
+  if (inner.find('\\') == std::string_view::npos) return slot_of(inner, level);
+  const auto decoded = json::decode_string(key);
+  return slot_of(decoded ? std::string_view(*decoded) : std::string_view(), level);
 }
 
-// Reads the members of params; answers the place behind them.
-const char* read_params(Raw rest, Fields& fields) {
-  json::Members params(rest);
-  for (Raw key = params.next_key(); !key.empty(); key = params.next_key()) {
-    const Raw value = params.take_value();
-    with_key(key, [&](std::string_view name) { fields.param(name, value); });
+Raw* Fields::slot_of(std::string_view key, std::size_t level) {
+  if (level == 1) {
+    in_params_ = key == "params";
+    return top(key);
   }
-  return params.closed();
+  return in_params_ ? param(key) : nullptr;
 }
 
-}  // namespace
-
-void Fields::keep(Raw& slot, Raw value, std::string_view key) {
+// The last of two counts, and that there are two is noted.
+Raw* Fields::once(Raw& slot, std::string_view key) {
   if (!slot.empty() && duplicate.empty()) duplicate = key;
-  slot = value;
+  return &slot;
 }
 
-void Fields::top(std::string_view key, Raw value) {
-  if (key == "jsonrpc") return keep(jsonrpc, value, "jsonrpc");
+Raw* Fields::top(std::string_view key) {
+  if (key == "jsonrpc") return once(jsonrpc, "jsonrpc");
   if (key == "id") {
     id_twice = id_twice || !id.empty();
-    return keep(id, value, "id");
+    return once(id, "id");
   }
-  if (key == "method") return keep(method, value, "method");
-  if (key == "params") return keep(params, value, "params");
-  if (key == "result") return keep(result, value, "result");
-  if (key == "error") return keep(error, value, "error");
+  if (key == "method") return once(method, "method");
+  if (key == "params") return once(params, "params");
+  if (key == "result") return once(result, "result");
+  if (key == "error") return once(error, "error");
+  return nullptr;
 }
 
-void Fields::param(std::string_view key, Raw value) {
-  if (key == "name") return keep(name, value, "name");
-  if (key == "uri") return keep(uri, value, "uri");
-  if (key == "taskId") return keep(task_id, value, "taskId");
-  if (key == "cursor") return keep(cursor, value, "cursor");
-  if (key == "_meta") return keep(meta, value, "_meta");
+Raw* Fields::param(std::string_view key) {
+  if (key == "name") return once(name, "name");
+  if (key == "uri") return once(uri, "uri");
+  if (key == "taskId") return once(task_id, "taskId");
+  if (key == "cursor") return once(cursor, "cursor");
+  if (key == "_meta") return once(meta, "_meta");
   // Not a key of the protocol's own, so a second copy is the server's to judge; the first counts.
-  if (key == "arguments" && arguments.empty()) arguments = value;
+  return key == "arguments" && arguments.empty() ? &arguments : nullptr;
 }
 
 Fields read_fields(Raw object) {
   Fields fields;
-  json::Members members(object);
-  for (Raw key = members.next_key(); !key.empty(); key = members.next_key()) {
-    bool read = false;
-    with_key(key, [&](std::string_view name) {
-      const Raw rest = members.rest();
-      // One pass: the end of params is where its members end.
-      const bool inside = name == "params" && json::is_object(rest);
-      const Raw value =
-          inside ? members.take_value_to(read_params(rest, fields)) : members.take_value();
-      fields.top(name, value);
-      read = true;
-    });
-    if (!read) static_cast<void>(members.take_value());
-  }
+  constexpr json::Limits kAny{std::numeric_limits<std::size_t>::max()};
+  static_cast<void>(json::validate(object, kAny, &fields));
   return fields;
 }
 

@@ -1,4 +1,5 @@
-// Fields: the spans of one message that mcpx looks at, collected member by member. Private to rpc.
+// Fields: the spans of one message that mcpx looks at, noted while its text is validated. Private
+// to rpc.
 //
 // Spans point into the text read. Pure. Thread: any.
 #pragma once
@@ -9,19 +10,22 @@
 
 namespace mcpx::rpc {
 
-struct Fields {
+struct Fields final : json::MemberWatch {
   json::Raw jsonrpc, id, method, params, result, error;
   json::Raw name, uri, task_id, cursor, meta, arguments;  // of params
   // The first protocol key that stands there twice: two readers could take different ones.
   std::string_view duplicate;
   bool id_twice = false;  // then there is no id to answer to
 
-  // `key` is unescaped.
-  void top(std::string_view key, json::Raw value);
-  void param(std::string_view key, json::Raw value);
+  json::Raw* member(json::Raw key, std::size_t level) override;
 
  private:
-  void keep(json::Raw& slot, json::Raw value, std::string_view key);
+  json::Raw* slot_of(std::string_view key, std::size_t level);
+  json::Raw* top(std::string_view key);
+  json::Raw* param(std::string_view key);
+  json::Raw* once(json::Raw& slot, std::string_view key);
+
+  bool in_params_ = false;
 };
 
 // Of valid text that is an object.

@@ -1,8 +1,8 @@
 // JSON-RPC 2.0 messages: read in one pass, kept as text and spans, written by splicing.
 //
-// parse() validates the whole text (json::validate), then walks it once, keys
-// unescaped, and refuses duplicated protocol keys, so that mcpx and its peers cannot read one
-// message two ways. Pure. Thread: any.
+// parse() validates the whole text and notes what it needs on the way, keys unescaped; it refuses
+// duplicated protocol keys, so that mcpx and its peers cannot read one message two ways. Pure.
+// Thread: any.
 #pragma once
 
 #include <cstdint>

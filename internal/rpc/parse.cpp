@@ -66,7 +66,8 @@ bool is_id(Raw token) {
 }
 
 ParseResult parse(PaddedBuffer text, const json::Limits& limits) {
-  if (const auto valid = json::validate(text.view(), limits); !valid) {
+  Fields fields;
+  if (const auto valid = json::validate(text.view(), limits, &fields); !valid) {
     return ParseFailure{kParseError, valid.error().message, {}};
   }
   const Raw body = json::trimmed(text.view());
@@ -76,7 +77,6 @@ ParseResult parse(PaddedBuffer text, const json::Limits& limits) {
                         batch ? "a batch where one message belongs" : "a message is an object",
                         {}};
   }
-  const Fields fields = read_fields(body);
   if (std::string fault = fault_of(fields); !fault.empty()) {
     return refuse(fields, std::move(fault));
   }

@@ -78,7 +78,10 @@ Task<Reply> HttpLink::exchange(Post& post) {
     spawn("drain", drain(std::move(*sent)));
     co_return rpc::Message();
   }
-  co_return co_await read_whole(**sent, post);
+  if (auto body = (*sent)->body_at_hand()) co_return judge(post, head, std::move(*body));
+  Result<PaddedBuffer> body = co_await (*sent)->body();
+  if (!body) co_return translated(body.error());
+  co_return judge(post, head, std::move(*body));
 }
 
 // From here on, requests carry it (2025-11-25 basic/transports, "Session Management").
@@ -123,12 +126,6 @@ Reply HttpLink::version_refused() {
 }
 
 // --- A body
-
-Task<Reply> HttpLink::read_whole(http::Response& response, Post& post) {
-  Result<PaddedBuffer> body = co_await response.body();
-  if (!body) co_return translated(body.error());
-  co_return judge(post, response.head(), std::move(*body));
-}
 
 // What a body says, for an error message. Redacted before it is cut: half a secret is one too.
 std::string HttpLink::said(std::string_view body) const {

@@ -74,7 +74,6 @@ class HttpLink final : public Link {
   Task<Reply> read_stream(std::unique_ptr<http::Response> response, Post& post);
   Task<void> drain(std::unique_ptr<http::Response> response);
   Task<bool> read_events(http::Response& response, Post& post);
-  Task<Reply> read_whole(http::Response& response, Post& post);
   Reply judge(Post& post, const http1::ResponseHead& head, PaddedBuffer body);
   void take_message(rpc::Message message, Post& post);
   void hear_subscribed(const rpc::Message& message, Post& post);

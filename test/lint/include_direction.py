@@ -26,11 +26,6 @@ def problem(name, own, quoted, header):
                     f'(row {rooms.ROWS[target]}); allowed are rows above it')
     if quoted:
         return None
-    asio = header.startswith('boost/asio')
-    if asio and own in rooms.PURE:
-        return f'{own} is pure: no Asio'
-    if asio and own and own not in rooms.ASIO:
-        return f'only {", ".join(sorted(rooms.ASIO))} include Asio; others use runtime/'
     for pattern, places, why in rooms.ONLY_IN:
         exact = pattern.endswith('hpp')
         matches = re.fullmatch(pattern, header) if exact else re.match(pattern, header)

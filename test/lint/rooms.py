@@ -27,11 +27,8 @@ SAME_ROW = {
     ('process', 'net'),    # a child's pipes are byte streams
 }
 
-# Pure rooms: no Asio, no clock, no sockets.
+# Pure rooms: no event loop, no clock, no sockets.
 PURE = {'json', 'rpc', 'mcp', 'http1', 'config'}
-# Who may include more of Asio than awaitable.hpp (which is runtime/task.hpp's).
-ASIO = {'runtime', 'net', 'process', 'store'}
-
 # Third-party headers kept in one place: (pattern of the header, where it may appear, why).
 ONLY_IN = [
     (r'spdlog/', [r'internal/log/log\.cpp'], 'spdlog stays in log.cpp (compile time)'),
@@ -40,7 +37,7 @@ ONLY_IN = [
     (r'sqlite3', [r'internal/store/'], 'SQLite belongs to store'),
     (r'openssl/', [r'internal/net/', r'internal/base/', r'internal/mcp/', r'internal/ask/'],
      'OpenSSL belongs to net (TLS), to the digests of base and mcp, and to the seal of ask'),
-    (r'boost/asio\.hpp', [], 'include the parts of Asio, not all of it'),
+    (r'boost/asio', [], 'runtime has the event loop, net the I/O (docs/adr/0005)'),
 ]
 # Clocks read where `now` should be a parameter.
 CLOCKS = r'\b(?:steady_clock|system_clock|high_resolution_clock|Clock)::now\s*\('

@@ -60,6 +60,7 @@ class ScriptedResponse final : public http::Response {
     }
   }
   const http1::ResponseHead& head() const override { return head_; }
+  std::optional<PaddedBuffer> body_at_hand() override { return std::nullopt; }
   Task<Result<PaddedBuffer>> body() override {
     if (!script_.end.code.empty()) co_return script_.end;
     co_return PaddedBuffer(script_.body);

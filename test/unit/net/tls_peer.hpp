@@ -56,7 +56,8 @@ class TlsPeer final : public net::ByteStream {
     engine_.end();
     std::string rest;
     engine_.take_output(rest);
-    REQUIRE(inner_->try_write(rest) == rest.size());
+    const std::string_view parts[] = {rest};
+    REQUIRE(inner_->try_write(parts) == rest.size());
     inner_->shutdown_send();
   }
   void close() override { inner_->close(); }
