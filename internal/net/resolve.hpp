@@ -1,9 +1,9 @@
 // Name resolution off the shard. Internal to the room.
 //
-// getaddrinfo() blocks, sometimes for half a minute, and a resolver of one thread runs one lookup at a time
-// (style.md P10); so each lookup gets a thread, at most kMaxLookups in the process. A lookup that
-// is done is joined; one abandoned at its deadline is let go: its thread then touches nothing but
-// the state it shares, never the shard. Thread: home shard of the shard given.
+// getaddrinfo() blocks, sometimes for half a minute, and a resolver of one thread runs one lookup
+// at a time (style.md P10); so each lookup gets a thread, at most kMaxLookups in the process. A
+// lookup that is done is joined; one abandoned at its deadline is let go: its thread then touches
+// nothing but the state it shares, never the shard. Thread: home shard of the shard given.
 #pragma once
 
 #include <cstddef>
