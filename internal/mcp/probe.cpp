@@ -152,8 +152,9 @@ Handshake::Action Handshake::discover(Revision revision) {
   params.raw("_meta", modern_meta(revision, options_.client_info, options_.client_capabilities));
   // Where nothing else would be tried, the answer is worth the whole start deadline; a server known
   // to be modern gets it too, as a slow start says nothing about its era.
-  const bool is_probe =
-      options_.protocol == Protocol::automatic && options_.known_era != Era::modern;
+  const bool is_probe = options_.protocol == Protocol::automatic &&
+                        options_.known_era != Era::modern &&
+                        !std::exchange(probe_timed_out_, false);
   return SendRequest{std::string(info(Method::server_discover).name), params.take(), is_probe};
 }
 
@@ -181,6 +182,7 @@ Handshake::Action Handshake::after_discover(const Event& event) {
   }
   if (std::holds_alternative<TimedOut>(event)) {
     facts_.era_is_certain = !options_.over_http;
+    probe_timed_out_ = true;
     return not_modern("did not answer server/discover");
   }
   return failed(kUnexpected);
@@ -218,6 +220,7 @@ Handshake::Action Handshake::after_discover_result(json::Raw result) {
     return not_modern("names only the versions " + shown(std::string(*versions)));
   }
   facts_.revision = *offer.modern;
+  facts_.era_is_certain = true;
   facts_.capabilities = object_copy(json::find(result, "capabilities"));
   if (facts_.capabilities.empty()) facts_.capabilities = "{}";
   facts_.server_info = object_copy(json::find(result, "_meta", kMetaServerInfo));
@@ -320,6 +323,10 @@ Handshake::Action Handshake::not_modern(std::string why) {
 Handshake::Action Handshake::not_legacy(std::string why) {
   if (options_.protocol == Protocol::automatic && discover_attempts_ == 0 && !has_stream_) {
     discover_refusal_ = std::move(why);
+    return discover(kLatestModern);
+  }
+  if (probe_timed_out_ && !has_stream_) {
+    discover_refusal_ += "; then " + why;
     return discover(kLatestModern);
   }
   if (!discover_refusal_.empty()) why = discover_refusal_ + "; then " + why;

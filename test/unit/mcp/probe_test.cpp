@@ -94,6 +94,26 @@ TEST_CASE("any error but -32022, and silence, lead to initialize",
   }
 }
 
+TEST_CASE("a modern server that is too slow for the probe is found when it refuses initialize") {
+  Talk talk;
+  talk.times_out();
+  REQUIRE(talk.wants() == "initialize");
+  talk.error(R"({"code":-32022,"message":"only 2026-07-28"})");
+  REQUIRE(talk.wants() == "server/discover");
+  REQUIRE_FALSE(talk.request().is_probe);
+  SECTION("it is modern") {
+    REQUIRE(talk.result(kDiscovered).wants() == "done 2026-07-28");
+    REQUIRE(talk.facts().era_is_certain);
+  }
+  SECTION("it is neither, and all it said is told") {
+    talk.error(R"({"code":-32603,"message":"broken"})");
+    REQUIRE(talk.wants() == "failed");
+    REQUIRE(talk.failure().message.find("did not answer server/discover") != std::string::npos);
+    REQUIRE(talk.failure().message.find("only 2026-07-28") != std::string::npos);
+    REQUIRE(talk.failure().message.find("broken") != std::string::npos);
+  }
+}
+
 TEST_CASE("initialize offers the latest legacy version and carries no _meta",
           "[req:lifecycle-client-sends-initialize][req:lifecycle-client-sends-supported-version]"
           "[req:lifecycle-client-sends-latest-version]") {
