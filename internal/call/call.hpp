@@ -38,8 +38,10 @@ struct Caller {
   std::string_view principal;     // whose private results it may see; empty: the local user
   json::Raw client_info;          // raw Implementation object, or empty
   json::Raw client_capabilities;  // raw object: of the request (modern), of the session (legacy)
-  json::Raw progress_token;       // raw token, or empty
-  std::string_view log_level;     // "warning", or empty for none
+  // Of a legacy caller: the extensions it declared that its endpoint carries, a raw map, or empty.
+  json::Raw extensions;
+  json::Raw progress_token;    // raw token, or empty
+  std::string_view log_level;  // "warning", or empty for none
   // It talks to this server alone (/mcp/{server}), extensions of the server's included.
   bool passes_through = false;
   std::shared_ptr<NotificationSink> sink;   // may be null: then nothing is relayed

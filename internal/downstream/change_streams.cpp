@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <deque>
 #include <utility>
 
 #include "downstream/answer.hpp"
@@ -33,6 +34,8 @@ constexpr std::array<ChangeKind, 3> kKinds = {
 // by what it watches.
 constexpr std::size_t kUpdatesWaiting = 1'024;
 constexpr std::size_t kSaidWaiting = 64;  // messages; the oldest are dropped
+// Notices of extensions that wait for one slow reader; the oldest goes first.
+constexpr std::size_t kNoticesWaiting = 256;
 // What a listen waits for servers before it is acknowledged.
 constexpr Milliseconds kAgreement{5'000};
 
@@ -151,6 +154,7 @@ struct ChangeStreams::Stream {
   WatchedSet watched;                // of a listen
   std::set<std::string> updated;     // URIs as the client is told of them
   std::vector<std::string> said;     // whole messages
+  std::deque<std::string> notices;   // of extensions, whole
   std::string meta;                  // of each notification; empty for none
   const Session* session = nullptr;  // of a GET stream
   std::uint64_t number = 0;
@@ -170,7 +174,20 @@ void ChangeStreams::publish(const registry::Change& change) {
   }
 }
 
+void ChangeStreams::publish(std::string_view server, const upstream::ExtensionNotice& notice) {
+  for (Stream* stream : streams_) {
+    if (!stream->session || stream->endpoint != server || stream->superseded()) continue;
+    const std::string& session = stream->session->id;
+    if (session == notice.told) continue;
+    if (!notice.owner.empty() && notice.owner != upstream::session_owner(session)) continue;
+    if (stream->notices.size() >= kNoticesWaiting) stream->notices.pop_front();
+    stream->notices.push_back(notice.json);
+    stream->waiter.wake();
+  }
+}
+
 void ChangeStreams::publish(const registry::Updates& updates, const Subscriptions& subscriptions) {
+  if (updates.notice) publish(updates.server, *updates.notice);
   for (Stream* stream : streams_) {
     const WatchedSet* const set =
         stream->session ? subscriptions.of(*stream->session) : &stream->watched;
@@ -280,6 +297,16 @@ Task<Result<void>> ChangeStreams::send_updates(http::Exchange& exchange, Stream&
   co_return sent;
 }
 
+Task<Result<void>> ChangeStreams::send_notices(http::Exchange& exchange, Stream& stream) {
+  const std::deque<std::string> notices = std::exchange(stream.notices, {});
+  Result<void> sent;
+  for (const std::string& text : notices) {
+    sent = co_await exchange.send_event(text);
+    if (!sent) break;
+  }
+  co_return sent;
+}
+
 // Until the stream ended, for whatever reason.
 Task<void> ChangeStreams::run(http::Exchange& exchange, Stream& stream) {
   bool quiet = false;
@@ -298,6 +325,8 @@ Task<void> ChangeStreams::run(http::Exchange& exchange, Stream& stream) {
       sent = co_await send_updates(exchange, stream);
     } else if (!stream.said.empty()) {
       sent = co_await send_said(exchange, stream);
+    } else if (!stream.notices.empty()) {
+      sent = co_await send_notices(exchange, stream);
     } else if (quiet) {
       quiet = false;
       sent = co_await exchange.send_keep_alive();

@@ -1,6 +1,7 @@
 // ChangeStreams: the long-lived streams of one shard that tell clients that a list changed, or a
 // resource they subscribed to: the GET stream of a legacy session and the subscriptions/listen of a
-// modern client.
+// modern client. On the GET streams of a pass-through endpoint also what its server says in terms
+// of its extensions; a listen is told nothing that it did not ask for.
 //
 // A stream keeps one bit per kind of change, and each resource once, instead of a queue, so what
 // comes while a reader is slow coalesces and stays bounded; a reader that stalls ends at the write
@@ -77,6 +78,8 @@ class ChangeStreams {
   Task<Result<void>> send_changes(http::Exchange& exchange, Stream& stream);
   Task<Result<void>> send_said(http::Exchange& exchange, Stream& stream);
   Task<Result<void>> send_updates(http::Exchange& exchange, Stream& stream);
+  Task<Result<void>> send_notices(http::Exchange& exchange, Stream& stream);
+  void publish(std::string_view server, const upstream::ExtensionNotice& notice);
   Task<void> watch(std::vector<Wish>& wishes);
   Task<void> renew_one(const Stream* stream, std::uint64_t number, Watched before,
                        std::shared_ptr<upstream::Server> now);

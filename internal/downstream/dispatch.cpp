@@ -90,6 +90,11 @@ Answer unknown_cursor() {
   return Answer::error(rpc::kInvalidParams, "Invalid params: unknown cursor", data.take());
 }
 
+bool shows_apps(const Request& request) {
+  if (request.session) return request.session->apps;
+  return mcp::extension_settings(request.client_capabilities, mcp::kApps).has_value();
+}
+
 Task<Answer> list(Request& request, mcp::ListKind kind) {
   std::string cursor;
   if (!request.message.cursor.empty()) {
@@ -106,9 +111,11 @@ Task<Answer> list(Request& request, mcp::ListKind kind) {
   if (!endpoint) co_return no_catalogue();
   if (endpoint->server && !endpoint->ready) co_return co_await not_ready(*endpoint->server);
   if (withheld(*endpoint, request, kind)) co_return method_not_found(request);
-  const registry::Profile profile = endpoint->profiles().of(request.client_info);
+  registry::Profile profile = endpoint->profiles().of(request.client_info);
+  profile.apps = shows_apps(request);
   registry::Rendered page = endpoint->page(kind, request.revision, profile, cursor);
   if (!page) co_return unknown_cursor();
+  if (request.modern()) page = registry::Registry::aged(*endpoint, std::move(page), kind);
   co_return Answer::shared(std::move(page));
 }
 
@@ -165,21 +172,11 @@ Answer spell(call::Outcome outcome, const Request& request, const registry::Targ
 }
 
 // Extensions that an endpoint does not carry are not declared to its server, which would use them.
-// Empty when the client's capabilities are to be passed on as they are.
-std::string carried_capabilities(const Request& request) {
-  if (!json::may_mention(request.client_capabilities, "extensions")) return {};
-  const auto extensions = json::find(request.client_capabilities, "extensions");
-  if (!extensions || !json::is_object(*extensions)) return {};
-  json::Splice carried(*extensions);
-  json::Members members(*extensions);
-  while (const auto member = members.next()) {
-    const bool known = member->key_is(mcp::kApps) || member->key_is(mcp::kSkills);
-    const bool kept = known || (!request.endpoint.empty() && !member->key_is(mcp::kTasks));
-    const auto key = json::decode_string(member->key);
-    if (!kept && key) carried.remove(*key);
-  }
-  if (!carried.changed()) return {};
-  return json::Splice(request.client_capabilities).set("extensions", carried.text()).text();
+// Empty when the client's capabilities are to be passed on as they are. A session's were looked at
+// when it was opened.
+std::string narrowed_capabilities(const Request& request) {
+  if (request.session) return {};
+  return mcp::carried_capabilities(request.client_capabilities, !request.endpoint.empty());
 }
 
 }  // namespace
@@ -190,6 +187,7 @@ void describe_caller(call::Caller& caller, const Request& request) {
   caller.principal = request.principal;
   caller.client_info = request.client_info;
   caller.client_capabilities = request.client_capabilities;
+  if (request.session) caller.extensions = request.session->extensions;
   caller.progress_token = request.progress_token;
   caller.log_level = request.log_level;
   caller.passes_through = !request.endpoint.empty();
@@ -246,7 +244,7 @@ Task<Answer> forward(Request& request) {
   call.target_member = found.member;
   call.target_value = std::move(found.value);
   describe_caller(call.caller, request);
-  const std::string carried = carried_capabilities(request);
+  const std::string carried = narrowed_capabilities(request);
   if (!carried.empty()) call.caller.client_capabilities = carried;
   upstream::Server& server = *found.target.server;
   call::Outcome outcome;
@@ -294,7 +292,7 @@ Task<Answer> discover(Request& request) {
   std::string name(request.endpoint);
   const EndpointPtr endpoint = co_await endpoint_when_ready(request.core, std::move(name));
   if (!endpoint) co_return no_catalogue();
-  co_return Answer::result(discover_result(*endpoint, request.core.server_info));
+  co_return Answer::result(discover_result(*endpoint, request.core.server_info, Clock::now()));
 }
 
 Task<Answer> answered(Answer answer) {

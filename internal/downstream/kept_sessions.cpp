@@ -17,7 +17,7 @@ constexpr Milliseconds kPutWait{500};
 constexpr std::size_t kLargestRow = 256 * 1024;
 
 bool too_large(const store::SessionRow& row) {
-  return row.client_info.size() + row.capabilities.size() > kLargestRow;
+  return row.client_info.size() + row.capabilities.size() + row.subscriptions.size() > kLargestRow;
 }
 
 std::int64_t unix_now() {
@@ -61,7 +61,7 @@ std::shared_ptr<Session> session_of_row(store::SessionRow row, const std::string
   session->revision = *revision;
   session->client_info = std::move(row.client_info);
   session->client_capabilities = std::move(row.capabilities);
-  session->askable = mcp::askable_of(session->client_capabilities, session->revision);
+  session->describe();
   session->logs = row.logs;
   const bool known = row.log_level >= 0 && row.log_level < Session::kNoLevel &&
                      !Session::level_name(static_cast<std::uint8_t>(row.log_level)).empty();
@@ -81,12 +81,15 @@ Task<void> KeptSessions::load(Milliseconds idle, std::size_t limit) {
   if (!rows_.empty()) log::info("{} legacy sessions of before are known", rows_.size());
 }
 
-std::shared_ptr<Session> KeptSessions::take(const std::string& id) {
+KeptSessions::Woken KeptSessions::take(const std::string& id) {
+  Woken woken;
   const auto found = rows_.find(sha256_hex(id));
-  if (found == rows_.end()) return nullptr;
+  if (found == rows_.end()) return woken;
   store::SessionRow row = std::move(found->second);
   rows_.erase(found);
-  return session_of_row(std::move(row), id);
+  woken.subscriptions = std::move(row.subscriptions);
+  woken.session = session_of_row(std::move(row), id);
+  return woken;
 }
 
 void KeptSessions::expire(Milliseconds idle) {
@@ -101,6 +104,9 @@ void KeptSessions::expire(Milliseconds idle) {
 
 Task<void> KeptSessions::put(const Session& session) {
   store::SessionRow row = row_of(session);
+  if (listed_) row.subscriptions = listed_(session);
+  // It can subscribe again; it cannot be another session.
+  if (too_large(row)) row.subscriptions.clear();
   if (too_large(row)) co_return;
   const Result<void> kept = co_await store_.sessions().put(std::move(row), kPutWait);
   static_cast<void>(kept);  // the store has logged it; the session works without

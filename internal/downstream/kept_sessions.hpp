@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -21,15 +23,22 @@ namespace mcpx::downstream {
 
 class KeptSessions {
  public:
-  explicit KeptSessions(store::Store& store) : store_(store) {}
+  // What a session has subscribed to: a raw array, or empty. Any shard; may be empty itself.
+  using Listed = std::function<std::string(const Session&)>;
+
+  KeptSessions(store::Store& store, Listed listed) : store_(store), listed_(std::move(listed)) {}
   KeptSessions(const KeptSessions&) = delete;
   KeptSessions& operator=(const KeptSessions&) = delete;
 
   // Reads those that are not idle for too long (0: all), at most `limit`.
   Task<void> load(Milliseconds idle, std::size_t limit);
   std::size_t asleep() const { return rows_.size(); }
-  // The session of that id, which sleeps no longer; null: there is none.
-  std::shared_ptr<Session> take(const std::string& id);
+  struct Woken {
+    std::shared_ptr<Session> session;  // null: there is none
+    std::string subscriptions;         // raw array of URIs, or empty
+  };
+  // The session of that id, which sleeps no longer.
+  Woken take(const std::string& id);
   // Ends the sleep of those that are idle for too long.
   void expire(Milliseconds idle);
 
@@ -41,6 +50,7 @@ class KeptSessions {
 
  private:
   store::Store& store_;
+  Listed listed_;
   std::unordered_map<std::string, store::SessionRow> rows_;  // by key
 };
 

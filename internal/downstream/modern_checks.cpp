@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "downstream/fields.hpp"
+#include "downstream/session.hpp"
 #include "mcp/error_codes.hpp"
 
 namespace mcpx::downstream {
@@ -13,6 +14,11 @@ using Check = std::optional<Refusal>;
 
 Refusal mismatch(std::string message) {
   return Refusal(400, mcp::kHeaderMismatch, "Header mismatch: " + std::move(message));
+}
+
+bool is_level(json::Raw token) {
+  const auto level = json::decode_string(token);
+  return level && Session::level_index(*level).has_value();
 }
 
 Refusal invalid(std::string message) {
@@ -134,6 +140,12 @@ boost::system::result<ModernRequest, Refusal> check_modern(const http1::Fields& 
 
   if (!json::is_object(request.meta.client_capabilities)) {
     return invalid(fmt::format("_meta '{}' is missing", mcp::kMetaClientCapabilities));
+  }
+  if (!request.meta.log_level.empty() && !is_level(request.meta.log_level)) {
+    return invalid(
+        fmt::format("_meta '{}' must be one of debug, info, notice, warning, error, "
+                    "critical, alert, emergency",
+                    mcp::kMetaLogLevel));
   }
   if (auto refusal = check_method(fields, message)) return *refusal;
 

@@ -17,12 +17,20 @@ bool asks_on_wire(const Request& request) {
   return request.session && request.askable != 0;
 }
 
+// The server of a pass-through endpoint may say things in terms of extensions of its own.
+bool hears_extensions(const Post& post) {
+  if (post.endpoint.empty()) return false;
+  const EndpointPtr endpoint = endpoint_now(post.core, post.endpoint);
+  return endpoint && endpoint->speaks_extensions;
+}
+
 // The sink for what an upstream says meanwhile; null when the caller asked for nothing it can get.
 std::shared_ptr<CallStream> stream_for(Post& post, const Request& request) {
   if (!post.accepted.events || !is_call(request.method)) return nullptr;
   const bool wants_progress = !request.progress_token.empty();
   const bool wants_logs = request.session ? request.session->logs : !request.log_level.empty();
-  if (!wants_progress && !wants_logs && !asks_on_wire(request)) return nullptr;
+  const bool silent = !wants_progress && !wants_logs && !asks_on_wire(request);
+  if (silent && !hears_extensions(post)) return nullptr;
   return make_stream(post, request.session, request.message.id);
 }
 

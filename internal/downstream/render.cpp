@@ -38,7 +38,8 @@ std::string initialize_result(const registry::Endpoint* endpoint, mcp::Revision 
   return result.take();
 }
 
-std::string discover_result(const registry::Endpoint& endpoint, std::string_view server_info) {
+std::string discover_result(const registry::Endpoint& endpoint, std::string_view server_info,
+                            TimePoint now) {
   json::ObjectBuilder meta;
   meta.raw(mcp::kMetaServerInfo, server_info);
   json::ObjectBuilder result;
@@ -46,8 +47,7 @@ std::string discover_result(const registry::Endpoint& endpoint, std::string_view
   result.raw("supportedVersions", modern_versions());
   result.raw("capabilities", or_empty(endpoint.capabilities_modern));
   if (!endpoint.instructions.empty()) result.string("instructions", endpoint.instructions);
-  // What is offered follows servers that come and go, so nobody is told to keep it.
-  const mcp::CacheHints cache;
+  const mcp::CacheHints cache = endpoint.discovery(now);
   result.integer("ttlMs", cache.ttl_ms);
   result.string("cacheScope", cache.is_private ? "private" : "public");
   result.raw("_meta", meta.take());

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "json/json.hpp"
 #include "mcp/revision.hpp"
 #include "registry/snapshot.hpp"
@@ -19,6 +20,7 @@ mcp::Revision negotiate(json::Raw params);
 // `server_info` is a raw object. `endpoint` may be null: then nothing is advertised yet.
 std::string initialize_result(const registry::Endpoint* endpoint, mcp::Revision revision,
                               std::string_view server_info);
-std::string discover_result(const registry::Endpoint& endpoint, std::string_view server_info);
+std::string discover_result(const registry::Endpoint& endpoint, std::string_view server_info,
+                            TimePoint now);
 
 }  // namespace mcpx::downstream

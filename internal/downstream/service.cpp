@@ -159,6 +159,11 @@ Task<bool> join_tasks(Core& core, runtime::Shard& shard) {
 Service::Service(registry::Registry& registry, std::vector<runtime::Shard*> shards)
     : core_(std::make_shared<Core>(registry, std::move(shards))) {
   Core* core = core_.get();
+  core->sessions.keep_subscriptions(
+      [core](const Session& session) { return core->subscriptions.listed(session); },
+      [core](SessionPtr session, std::string uris) {
+        return restore_subscriptions(*core, std::move(session), std::move(uris));
+      });
   core->sessions.on_end([core](runtime::Shard& shard, const Session& session) {
     core->local(shard).streams.end_session(session);
     if (!session.live.finishes.load(std::memory_order_relaxed)) {

@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "downstream/kept_sessions.hpp"
 #include "log/log.hpp"
+#include "mcp/extensions.hpp"
 #include "runtime/hop.hpp"
 
 namespace mcpx::downstream {
@@ -30,6 +31,12 @@ std::string random_id() {
     id += kDigits[byte & 15];
   }
   return id;
+}
+
+void Session::describe() {
+  askable = mcp::askable_of(client_capabilities, revision);
+  extensions = mcp::carried_extensions(client_capabilities, !endpoint.empty());
+  apps = mcp::extension_settings(client_capabilities, mcp::kApps).has_value();
 }
 
 std::string_view Session::level_name(std::uint8_t index) {
@@ -55,13 +62,20 @@ SessionDirectory::SessionDirectory(std::vector<runtime::Shard*> shards, std::siz
 SessionDirectory::~SessionDirectory() = default;
 
 Task<void> SessionDirectory::keep_in(store::Store& store, Milliseconds idle) {
-  kept_ = std::make_unique<KeptSessions>(store);
+  kept_ = std::make_unique<KeptSessions>(store, listed_);
   co_await kept_->load(idle, limit_);
   asleep_.store(kept_->asleep(), std::memory_order_relaxed);
 }
 
 void SessionDirectory::on_end(std::function<void(runtime::Shard&, const Session&)> ended) {
   ended_ = std::move(ended);
+}
+
+void SessionDirectory::keep_subscriptions(
+    std::function<std::string(const Session&)> listed,
+    std::function<Task<void>(SessionPtr, std::string)> woken) {
+  listed_ = std::move(listed);
+  woken_ = std::move(woken);
 }
 
 SessionDirectory::Replica& SessionDirectory::replica_of(const runtime::Shard& shard) {
@@ -152,7 +166,7 @@ Task<bool> SessionDirectory::remove(SessionPtr session) {
 
 Task<Result<SessionPtr>> SessionDirectory::create(std::shared_ptr<Session> session) {
   session->id = random_id();
-  session->askable = mcp::askable_of(session->client_capabilities, session->revision);
+  session->describe();
   session->live.last_used.store(Clock::now().time_since_epoch().count());
   SessionPtr published = std::move(session);
   const std::function<Task<bool>()> make = [this, published] { return admit(published); };
@@ -200,17 +214,21 @@ Task<void> SessionDirectory::wake(std::string id) {
 }
 
 Task<bool> SessionDirectory::wake_there(std::string id) {
-  std::shared_ptr<Session> session = kept_->take(id);
+  KeptSessions::Woken woken = kept_->take(id);
   asleep_.store(kept_->asleep(), std::memory_order_relaxed);
-  if (!session) {
+  if (!woken.session) {
     // Of two requests at once the second must not be answered before the first has told all shards.
     SessionPtr awake = find(id);
     if (awake) co_await apply_everywhere(std::move(awake), nullptr);
     co_return false;
   }
-  session->live.last_used.store(Clock::now().time_since_epoch().count());
-  SessionPtr published = std::move(session);
-  co_return co_await admit(std::move(published));
+  woken.session->live.last_used.store(Clock::now().time_since_epoch().count());
+  SessionPtr published = std::move(woken.session);
+  const bool admitted = co_await admit(published);
+  if (admitted && woken_ && !woken.subscriptions.empty()) {
+    co_await woken_(std::move(published), std::move(woken.subscriptions));
+  }
+  co_return admitted;
 }
 
 std::vector<SessionPtr> SessionDirectory::idle_longer_than(Milliseconds idle) const {

@@ -46,7 +46,9 @@ struct Session : std::enable_shared_from_this<Session> {
   mcp::Revision revision = mcp::kLatestLegacy;
   std::string client_info;          // raw object, or empty
   std::string client_capabilities;  // raw object
-  mcp::Askable askable = 0;         // of them; set by the directory
+  mcp::Askable askable = 0;         // of them; set by describe()
+  std::string extensions;           // of them, those its endpoint carries: raw map, or empty
+  bool apps = false;                // of them, whether it shows interfaces of MCP Apps
   bool logs = false;                // the logging capability was advertised to it
   bool kept = true;                 // in the store; false: it ends with its connection
 
@@ -63,6 +65,9 @@ struct Session : std::enable_shared_from_this<Session> {
     Rate questions;                                              // that it was asked
   };
   mutable Live live;
+
+  // Sets what follows from what the client has said.
+  void describe();
 
   // The eight RFC 5424 levels of MCP by index, "debug" first; empty for kNoLevel.
   static std::string_view level_name(std::uint8_t index);
@@ -97,6 +102,10 @@ class SessionDirectory {
   // At start-up, on the first shard: sessions are kept there from now on, and those of before that
   // are not idle for too long (0: never) are found again.
   Task<void> keep_in(store::Store& store, Milliseconds idle);
+  // What a session has subscribed to is kept with it: `listed` says it (a raw array of URIs, or
+  // empty; any shard), `woken` is told it when the session is back (first shard). At start-up.
+  void keep_subscriptions(std::function<std::string(const Session&)> listed,
+                          std::function<Task<void>(SessionPtr, std::string)> woken);
 
   // `ended` runs on every shard for each session that goes. At start-up.
   void on_end(std::function<void(runtime::Shard&, const Session&)> ended);
@@ -148,6 +157,8 @@ class SessionDirectory {
   std::size_t limit_;
   std::vector<Replica> replicas_;  // by shard index
   std::function<void(runtime::Shard&, const Session&)> ended_;
+  std::function<std::string(const Session&)> listed_;
+  std::function<Task<void>(SessionPtr, std::string)> woken_;
   std::atomic<std::size_t> size_{0};
   std::unique_ptr<KeptSessions> kept_;
   std::atomic<std::size_t> asleep_{0};

@@ -84,6 +84,8 @@ Task<Answer> subscribe(Request& request) {
   const Added added = co_await subscriptions.add(session, place.watched, limit);
   if (added != Added::added) unwatch(place.watched);
   if (added == Added::full) co_return too_many(limit);
+  SessionPtr changed = session.shared_from_this();
+  co_await request.core.sessions.changed(std::move(changed));
   co_return Answer::result("{}");
 }
 
@@ -95,8 +97,36 @@ Task<Answer> unsubscribe(Request& request) {
   std::string key = place.watched.key();
   std::optional<Watched> removed =
       co_await request.core.subscriptions.remove(*request.session, std::move(key));
-  if (removed) unwatch(*removed);
+  if (removed) {
+    unwatch(*removed);
+    SessionPtr changed = request.session->shared_from_this();
+    co_await request.core.sessions.changed(std::move(changed));
+  }
   co_return Answer::result("{}");
+}
+
+// Where its resources are is asked of the configuration alone: no server needs to be up yet.
+Task<void> restore_subscriptions(Core& core, SessionPtr session, std::string uris) {
+  const EndpointPtr endpoint = endpoint_now(core, session->endpoint);
+  if (!endpoint || !json::is_array(uris)) co_return;
+  call::Caller caller;
+  caller.revision = session->revision;
+  caller.session = session->id;
+  caller.principal = session->principal;
+  caller.askable = session->askable;
+  const std::size_t limit = core.config().limits.subscriptions;
+  runtime::TaskGroup& tasks = core.local(*core.shards.front()).tasks;
+  json::Elements elements(uris);
+  while (const auto element = elements.next()) {
+    std::string shown = json::decode_string(*element).value_or("");
+    const auto target = endpoint->resource(shown);
+    auto server = target ? server_named(core.registry, target->server_name) : nullptr;
+    if (!server) continue;  // it is not there any more
+    upstream::Watcher watcher = server->watcher_of(caller);
+    Watched before(*endpoint, *target, nullptr, std::move(watcher), std::move(shown));
+    co_await core.subscriptions.restore(session, std::move(before), std::move(server), limit,
+                                        tasks);
+  }
 }
 
 void end_subscriptions(Core& core, const Session& session) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "json/json.hpp"
 #include "log/log.hpp"
 #include "registry/uri_map.hpp"
 #include "runtime/hop.hpp"
@@ -165,6 +166,27 @@ Task<std::optional<Watched>> Subscriptions::remove(const Session& session, std::
     return remove_everywhere(session, key);
   };
   co_return co_await runtime::run_on<std::optional<Watched>>(*shards_.front(), first);
+}
+
+// --- Over a restart of the daemon
+
+std::string Subscriptions::listed(const Session& session) const {
+  const WatchedSet* const set = of(session);
+  if (!set || set->empty()) return {};
+  std::string uris;
+  for (const auto& [key, watched] : *set) {
+    uris += uris.empty() ? '[' : ',';
+    json::append_string(uris, watched.shown);
+  }
+  return uris + "]";
+}
+
+Task<void> Subscriptions::restore(SessionPtr session, Watched before,
+                                  std::shared_ptr<upstream::Server> now, std::size_t limit,
+                                  runtime::TaskGroup& tasks) {
+  const Added added = co_await add_everywhere(*session, before, limit);
+  if (added != Added::added) co_return;
+  tasks.spawn("restore subscription", renew_one(session.get(), std::move(before), std::move(now)));
 }
 
 // --- Servers that were replaced

@@ -65,6 +65,12 @@ class Subscriptions {
   Added would_add(const Session& session, const std::string& key, std::size_t limit) const;
   // What was taken away; nullopt: it was not there. Any shard.
   Task<std::optional<Watched>> remove(const Session& session, std::string key);
+  // What an earlier daemon has left: the session has it at once, and its client is told that news
+  // may have been missed when `now` watches it too. It is over if that does not. First shard.
+  Task<void> restore(SessionPtr session, Watched before, std::shared_ptr<upstream::Server> now,
+                     std::size_t limit, runtime::TaskGroup& tasks);
+  // How its client wrote them: a raw array, or empty for none. Any shard; the calling shard's view.
+  std::string listed(const Session& session) const;
   // The session is over: forgets it on this shard and says what it had.
   WatchedSet forget(const Session& session);
   // Other servers have taken the place of some: see ChangeStreams::renew(). First shard.

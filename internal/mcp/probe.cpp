@@ -1,5 +1,6 @@
 #include "mcp/probe.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "mcp/error_codes.hpp"
@@ -225,6 +226,9 @@ Handshake::Action Handshake::after_discover_result(json::Raw result) {
   if (facts_.capabilities.empty()) facts_.capabilities = "{}";
   facts_.server_info = object_copy(json::find(result, "_meta", kMetaServerInfo));
   facts_.instructions = string_token(json::find(result, "instructions"));
+  const auto ttl = json::find(result, "ttlMs");
+  facts_.ttl_ms = std::max<std::int64_t>(ttl ? json::as_integer(*ttl).value_or(0) : 0, 0);
+  facts_.is_private = json::find_string(result, "cacheScope") == "private";
   state_ = State::ended;
   return Done{facts_};
 }

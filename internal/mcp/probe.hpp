@@ -21,6 +21,7 @@
 #include <string>
 #include <variant>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "json/json.hpp"
 #include "mcp/revision.hpp"
@@ -33,6 +34,11 @@ struct ServerFacts {
   std::string capabilities = "{}";  // raw object
   std::string server_info;          // raw object; empty if it named none
   std::string instructions;         // raw string token; empty if none
+  // Of a modern server's DiscoverResult: how long it may be kept, and until when that is by the
+  // clock of whoever drives the handshake (kNever: nobody has said).
+  std::int64_t ttl_ms = 0;
+  bool is_private = false;
+  TimePoint fresh_until = kNever;
   // False when the server was taken for legacy because its modern answer did not come (a time-out
   // or a failure over HTTP): not to be remembered.
   bool era_is_certain = true;

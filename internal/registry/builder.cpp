@@ -29,6 +29,12 @@ bool shown(const config::Server& config, mcp::ListKind kind, const std::string& 
   return kind != mcp::ListKind::tools || config.tool_allowed(id);
 }
 
+bool app_only(const ServerView& view, mcp::ListKind kind, const std::string& id) {
+  if (kind != mcp::ListKind::tools) return false;
+  const upstream::ToolTraits* traits = view.catalogue->traits_of(id);
+  return traits && traits->app_only;
+}
+
 bool has_name(mcp::ListKind kind) {
   return kind == mcp::ListKind::tools || kind == mcp::ListKind::prompts;
 }
@@ -51,15 +57,17 @@ class Builder {
     auto endpoint = std::make_shared<Endpoint>();
     endpoint->server_info_ = options_.server_info;
     endpoint->profiles_ = options_.profiles;
-    for (std::size_t i = 1; i < options_.profiles->rules().size(); ++i)
-      endpoint->renamed_.emplace_back();
+    endpoint->rules_ = options_.profiles->rules().size();
     endpoint->bare_ = bare_server(servers);
     std::vector<std::string_view> capabilities;
     for (std::size_t place = 0; place < servers.size(); ++place) {
       const ServerView& view = servers[place];
       endpoint->servers_.emplace(view.config->name, view.server.get());
       hold(*endpoint, view);
-      if (!view.catalogue) continue;
+      if (!view.catalogue) {
+        if (view.config->enabled) endpoint->complete_ = false;
+        continue;
+      }
       endpoint->ready = true;
       add_instructions(*endpoint, view);
       capabilities.push_back(view.catalogue->facts.capabilities);
@@ -70,6 +78,7 @@ class Builder {
     endpoint->capabilities_legacy = endpoint->capabilities_modern =
         merged_capabilities(capabilities, subscribe);
     report_shared_prompts(endpoint->view_);
+    make_variants(*endpoint);
     return endpoint;
   }
 
@@ -93,10 +102,20 @@ class Builder {
       list_part(endpoint->view_, *endpoint->parts_.back());
     }
     endpoint->capabilities_modern = endpoint->capabilities_legacy;
+    endpoint->speaks_extensions = mcp::declares_others(endpoint->capabilities_modern);
+    make_variants(*endpoint);
     return endpoint;
   }
 
  private:
+  static void make_variants(Endpoint& endpoint) {
+    const auto& tools = endpoint.tools();
+    endpoint.has_app_only_ =
+        std::any_of(tools.begin(), tools.end(), [](const Entry* entry) { return entry->app_only; });
+    const std::size_t count = endpoint.rules_ * (endpoint.has_app_only_ ? 2 : 1);
+    for (std::size_t i = 1; i < count; ++i)
+      endpoint.variants_.emplace_back();
+  }
   static void hold(Endpoint& endpoint, const ServerView& view) {
     endpoint.sources_.push_back(view.server.get());
     endpoint.held_.push_back(view.server);
@@ -171,8 +190,9 @@ class Builder {
         std::string definition =
             expose_definition(kind, item.definition, exposed, view.config->name, own_uris);
         const std::string_view name = part->keep(std::move(exposed));
-        part->entries[static_cast<std::size_t>(kind)].push_back(
-            {&part->source, name, item.id, part->keep(std::move(definition))});
+        part->entries[static_cast<std::size_t>(kind)].push_back({&part->source, name, item.id,
+                                                                 part->keep(std::move(definition)),
+                                                                 app_only(view, kind, item.id)});
       }
     }
     return part;
@@ -185,7 +205,7 @@ class Builder {
       for (const upstream::Item& item : view.catalogue->list(kind).items) {
         if (!shown(*view.config, kind, item.id)) continue;
         part->entries[static_cast<std::size_t>(kind)].push_back(
-            {&part->source, item.id, item.id, item.definition});
+            {&part->source, item.id, item.id, item.definition, app_only(view, kind, item.id)});
       }
     }
     return part;

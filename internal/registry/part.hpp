@@ -39,6 +39,7 @@ struct Entry {
   std::string_view exposed;     // name or URI, as the endpoint shows it
   std::string_view original;    // as the server knows it
   std::string_view definition;  // raw object, with the exposed name
+  bool app_only = false;        // a tool that is not for models
 };
 
 using Names = std::unordered_map<std::string_view, const Entry*>;

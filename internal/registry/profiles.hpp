@@ -16,6 +16,8 @@ namespace mcpx::registry {
 struct Profile {
   std::size_t rules = 0;      // which of Profiles::rules()
   std::size_t page_size = 0;  // 0: one page
+  // It shows interfaces of MCP Apps, and so keeps from its model the tools that are only for them.
+  bool apps = true;
 };
 
 class Profiles {

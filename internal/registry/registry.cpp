@@ -105,6 +105,11 @@ void Registry::Impl::follow(const Entry& entry) {
             [weak, shards, name = raw->name()](std::vector<upstream::ResourceUpdate> news) {
               tell(weak, shards, std::make_shared<const Updates>(name, std::move(news)));
             });
+        server->on_extension([weak, shards, name = raw->name()](upstream::ExtensionNotice notice) {
+          auto updates = std::make_shared<Updates>(name, std::vector<upstream::ResourceUpdate>());
+          updates->notice = std::move(notice);
+          tell(weak, shards, updates);
+        });
         server->on_state([weak, &at, id](State state) {
           at.post([weak, id, state] {
             if (const auto impl = weak.lock()) impl->state_changed(id, state);
@@ -322,6 +327,11 @@ bool Registry::stale(const Endpoint& endpoint, mcp::ListKind kind) {
   const TimePoint now = Clock::now();
   return std::any_of(endpoint.sources().begin(), endpoint.sources().end(),
                      [&](const upstream::Server* server) { return server->stale(kind, now); });
+}
+
+Rendered Registry::aged(const Endpoint& endpoint, Rendered page, mcp::ListKind kind) {
+  const auto announced = [kind](const upstream::Server& server) { return server.announces(kind); };
+  return endpoint.aged(std::move(page), kind, Clock::now(), announced);
 }
 
 Task<void> Registry::renew(std::shared_ptr<const Endpoint> endpoint, mcp::ListKind kind) {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,12 +24,13 @@ struct Change {
   mcp::ListKind kind;
 };
 
-// News of watched resources of one server.
+// What one server says unasked: of watched resources, and in terms of its extensions.
 struct Updates {
   Updates(std::string server_in, std::vector<upstream::ResourceUpdate> updates_in)
       : server(std::move(server_in)), updates(std::move(updates_in)) {}
   std::string server;
   std::vector<upstream::ResourceUpdate> updates;
+  std::optional<upstream::ExtensionNotice> notice;
 };
 
 class Registry {
@@ -57,6 +59,8 @@ class Registry {
   // True if a server of the endpoint would have its list asked for again before it is shown. Cheap:
   // one comparison per server. Any shard.
   static bool stale(const Endpoint& endpoint, mcp::ListKind kind);
+  // A page of such a list, with what is left of its ttlMs. Any shard.
+  static Rendered aged(const Endpoint& endpoint, Rendered page, mcp::ListKind kind);
   // Has those lists read again, all at once, and waits a bounded time for the snapshot with what
   // came; servers that are slow or gone keep the list they have. Any shard.
   Task<void> renew(std::shared_ptr<const Endpoint> endpoint, mcp::ListKind kind);
@@ -66,8 +70,8 @@ class Registry {
   // Any shard, at start-up.
   void on_change(std::function<void(const Change&)> changed);
 
-  // `told` runs on the calling shard with what servers say of watched resources. Any shard, at
-  // start-up.
+  // `told` runs on the calling shard with what servers say unasked, besides that their lists have
+  // changed. Any shard, at start-up.
   void on_updates(std::function<void(const Updates&)> told);
 
   // `replaced` runs on the calling shard after each snapshot with other servers than the one

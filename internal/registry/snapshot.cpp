@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/config.hpp"
+#include "mcp/extensions.hpp"
 #include "mcp/uris.hpp"
 #include "registry/cursor.hpp"
 
@@ -15,6 +16,14 @@ const Entry* find(const Names& names, std::string_view exposed) {
   return found == names.end() ? nullptr : found->second;
 }
 
+// Of a list or of what a server said of itself.
+template <class Dated>
+std::int64_t time_left(const Dated& dated, TimePoint now) {
+  if (dated.fresh_until == kNever) return dated.ttl_ms;
+  const auto left = std::chrono::duration_cast<Milliseconds>(dated.fresh_until - now).count();
+  return std::clamp<std::int64_t>(left, 0, dated.ttl_ms);
+}
+
 std::optional<Target> target_of(const Entry* entry) {
   if (!entry) return std::nullopt;
   const Source& source = *entry->source;
@@ -23,19 +32,26 @@ std::optional<Target> target_of(const Entry* entry) {
 
 }  // namespace
 
-const View& Endpoint::view_for(std::size_t rules) const {
-  if (rules == 0 || rules > renamed_.size()) return view_;
-  const auto make = [&] { return renamed(view_, profiles_->rules()[rules]); };
-  return *renamed_[rules - 1].view.get(make);
+std::size_t Endpoint::variant_of(const Profile& profile) const {
+  const std::size_t names = profile.rules < rules_ ? profile.rules : 0;
+  return has_app_only_ && !profile.apps ? names + rules_ : names;
+}
+
+const View& Endpoint::variant(std::size_t number) const {
+  if (number == 0) return view_;
+  const auto make = [&] {
+    if (number >= rules_) return without_app_only(variant(number - rules_));
+    return renamed(view_, profiles_->rules()[number]);
+  };
+  return *variants_[number - 1].view.get(make);
 }
 
 const Rendered& Endpoint::whole(mcp::ListKind kind, mcp::Revision revision,
-                                std::size_t rules) const {
-  const bool plain = rules == 0 || rules > renamed_.size();
-  const Lists& lists = plain ? lists_ : renamed_[rules - 1].lists;
+                                std::size_t number) const {
+  const Lists& lists = number == 0 ? lists_ : variants_[number - 1].lists;
   const auto& cell = lists[static_cast<std::size_t>(kind)][static_cast<std::size_t>(revision)];
   return cell.get([&] {
-    const View& view = view_for(rules);
+    const View& view = variant(number);
     const Page page{kind, revision, 0, view.of(kind).entries.size(), {}};
     return std::make_shared<const std::string>(render(view, page, server_info_));
   });
@@ -47,7 +63,8 @@ const Rendered& Endpoint::list(mcp::ListKind kind, mcp::Revision revision) const
 
 Rendered Endpoint::page(mcp::ListKind kind, mcp::Revision revision, const Profile& profile,
                         std::string_view cursor) const {
-  const ListView& list = view_for(profile.rules).of(kind);
+  const std::size_t number = variant_of(profile);
+  const ListView& list = variant(number).of(kind);
   const std::size_t size = list.entries.size();
   Page page{kind, revision, 0, size, {}};
   if (!cursor.empty()) {
@@ -57,15 +74,41 @@ Rendered Endpoint::page(mcp::ListKind kind, mcp::Revision revision, const Profil
   }
   if (profile.page_size != 0)
     page.end = page.begin + std::min(profile.page_size, size - page.begin);
-  if (page.begin == 0 && page.end == size) return whole(kind, revision, profile.rules);
+  if (page.begin == 0 && page.end == size) return whole(kind, revision, number);
   if (page.end < size) page.next_cursor = write_cursor(name, kind, position_behind(list, page.end));
-  return std::make_shared<const std::string>(render(view_for(profile.rules), page, server_info_));
+  return std::make_shared<const std::string>(render(variant(number), page, server_info_));
+}
+
+Rendered Endpoint::aged(Rendered page, mcp::ListKind kind, TimePoint now,
+                        const Announced& announced) const {
+  const std::int64_t said = view_.of(kind).caching.ttl_ms;
+  std::int64_t left = said;
+  for (std::size_t i = 0; i < parts_.size() && left > 0; ++i) {
+    const Source& source = parts_[i]->source;
+    if (!mcp::offers(source.catalogue->facts.capabilities, kind)) continue;
+    if (announced && announced(*source.server)) continue;
+    left = std::min(left, time_left(source.catalogue->list(kind), now));
+  }
+  if (!page || left >= said) return page;
+  return std::make_shared<const std::string>(with_ttl(*page, left));
+}
+
+mcp::CacheHints Endpoint::discovery(TimePoint now) const {
+  mcp::CacheHints hints{0, false};
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const mcp::ServerFacts& facts = parts_[i]->source.catalogue->facts;
+    const std::int64_t left = time_left(facts, now);
+    hints.ttl_ms = i == 0 ? left : std::min(hints.ttl_ms, left);
+    hints.is_private = hints.is_private || facts.is_private;
+  }
+  if (!complete_) hints.ttl_ms = 0;
+  return hints;
 }
 
 const Entry* Endpoint::named(mcp::ListKind kind, std::string_view exposed) const {
   const Entry* entry = find(view_.names(kind), exposed);
-  for (std::size_t rules = 1; !entry && rules <= renamed_.size(); ++rules)
-    entry = find(view_for(rules).names(kind), exposed);
+  for (std::size_t rules = 1; !entry && rules < rules_; ++rules)
+    entry = find(variant(rules).names(kind), exposed);
   return entry;
 }
 

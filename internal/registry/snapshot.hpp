@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,7 +41,8 @@ class Endpoint {
   upstream::Server* server = nullptr;  // of a pass-through endpoint; null on /mcp
   std::shared_ptr<const config::Server> config;
   bool ready = false;  // pass-through: its server's lists were read once; aggregate: any server's
-  std::string instructions;                              // decoded; may be empty
+  bool speaks_extensions = false;  // pass-through: its server has some that mcpx does not know
+  std::string instructions;        // decoded; may be empty
   std::string capabilities_legacy, capabilities_modern;  // raw objects, as advertised
 
   // A list as a result body: `{"tools":[...]}` with what the revision asks for besides.
@@ -49,6 +51,13 @@ class Endpoint {
   // shown it; null for a cursor that was not given out for this list.
   Rendered page(mcp::ListKind kind, mcp::Revision revision, const Profile& profile,
                 std::string_view cursor) const;
+  // The same page for a client that reads it now: how long it may be kept counts from when the
+  // servers were asked (2026-07-28 server/utilities/caching), except where `announced` says that
+  // the server tells of changes.
+  using Announced = std::function<bool(const upstream::Server&)>;
+  Rendered aged(Rendered page, mcp::ListKind kind, TimePoint now, const Announced& announced) const;
+  // What of its DiscoverResult may be kept, by what its servers say of theirs.
+  mcp::CacheHints discovery(TimePoint now) const;
   const Profiles& profiles() const { return *profiles_; }
 
   std::optional<Target> tool(std::string_view exposed) const;
@@ -67,8 +76,7 @@ class Endpoint {
   friend class Builder;
   friend bool shows_same(const Endpoint& a, const Endpoint& b, mcp::ListKind kind);
   using Lists = std::array<std::array<Lazy<std::string>, mcp::kRevisions>, mcp::kListKinds>;
-  // What depends on the rules for names, besides the first ones.
-  struct Renamed {
+  struct Variant {
     Lazy<View> view;
     Lists lists;
   };
@@ -77,8 +85,11 @@ class Endpoint {
   // Under whatever rules it was shown: a client may ask by a name that another profile, or an
   // earlier version of its own, was given. Null when nothing has that name.
   const Entry* named(mcp::ListKind kind, std::string_view exposed) const;
-  const View& view_for(std::size_t rules) const;
-  const Rendered& whole(mcp::ListKind kind, mcp::Revision revision, std::size_t rules) const;
+  // What a client of that profile is shown: 0 is the view as it is, then come those under other
+  // rules for names, then, if some tools are only for apps, all of these without them.
+  std::size_t variant_of(const Profile& profile) const;
+  const View& variant(std::size_t number) const;
+  const Rendered& whole(mcp::ListKind kind, mcp::Revision revision, std::size_t variant) const;
 
   std::string server_info_;  // of mcpx, for the _meta of modern lists
   std::vector<std::shared_ptr<const Part>> parts_;
@@ -87,10 +98,13 @@ class Endpoint {
   // The one server whose prefix is empty: a URI that is not qualified is one of its own.
   std::optional<Target> bare_;
   std::vector<upstream::Server*> sources_;
+  bool complete_ = true;  // every server it is to show has been heard of
   std::vector<std::shared_ptr<upstream::Server>> held_;  // what the pointers above point to
   std::shared_ptr<const Profiles> profiles_;
   Lists lists_;
-  std::deque<Renamed> renamed_;  // by rules, from the second on; none on a pass-through endpoint
+  std::size_t rules_ = 1;  // sets of rules for names; a pass-through endpoint has only one
+  bool has_app_only_ = false;
+  std::deque<Variant> variants_;  // by number, from 1 on
 };
 
 // True if both list the same items in the same order, whatever may be said of how long for.

@@ -33,13 +33,40 @@ std::shared_ptr<const View> renamed(const View& plain, const mcp::NameRules& rul
         definition.set(mcp::info(kind).id_member, json::quoted(name));
         const std::string_view shown = view->texts.emplace_back(name);
         const std::string_view text = view->texts.emplace_back(definition.text());
-        entry = &view->own.emplace_back(Entry{entry->source, shown, entry->original, text});
+        entry = &view->own.emplace_back(
+            Entry{entry->source, shown, entry->original, text, entry->app_only});
       }
       list.entries.push_back(entry);
       names.emplace(entry->exposed, entry);
     }
   }
   return view;
+}
+
+std::shared_ptr<const View> without_app_only(const View& plain) {
+  auto view = std::make_shared<View>();
+  view->lists = plain.lists;
+  auto& tools = view->lists[static_cast<std::size_t>(mcp::ListKind::tools)].entries;
+  std::erase_if(tools, [](const Entry* entry) { return entry->app_only; });
+  return view;
+}
+
+namespace {
+
+// What stands before the ttlMs of a modern page; behind it there is only what mcpx says itself.
+constexpr std::string_view kBeforeTtl = R"(,"resultType":"complete","ttlMs":)";
+
+}  // namespace
+
+std::string with_ttl(const std::string& rendered, std::int64_t ttl_ms) {
+  const std::size_t before = rendered.rfind(kBeforeTtl);
+  if (before == std::string::npos) return rendered;
+  const std::size_t number = before + kBeforeTtl.size();
+  const std::size_t rest = rendered.find(',', number);
+  std::string aged;
+  aged.reserve(rendered.size());
+  aged.append(rendered, 0, number).append(std::to_string(ttl_ms)).append(rendered, rest);
+  return aged;
 }
 
 std::string render(const View& view, const Page& page, std::string_view server_info) {
@@ -59,8 +86,9 @@ std::string render(const View& view, const Page& page, std::string_view server_i
     json::append_string(text, page.next_cursor);
   }
   if (mcp::era_of(page.revision) == mcp::Era::modern) {
-    text += fmt::format(R"(,"resultType":"complete","ttlMs":{},"cacheScope":"{}")",
-                        list.caching.ttl_ms, list.caching.is_private ? "private" : "public");
+    text += kBeforeTtl;
+    text += fmt::format(R"({},"cacheScope":"{}")", list.caching.ttl_ms,
+                        list.caching.is_private ? "private" : "public");
     if (!server_info.empty()) {
       text += fmt::format(R"(,"_meta":{{"{}":{}}})", mcp::kMetaServerInfo, server_info);
     }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -52,6 +53,9 @@ std::string free_name(const Names& taken, const Source& source, std::string_view
 // The same lists under other rules for names. `plain` outlives it.
 std::shared_ptr<const View> renamed(const View& plain, const mcp::NameRules& rules);
 
+// The same lists without the tools that are not for models. `plain` outlives it.
+std::shared_ptr<const View> without_app_only(const View& plain);
+
 struct Page {
   mcp::ListKind kind;
   mcp::Revision revision;
@@ -60,5 +64,7 @@ struct Page {
 };
 // `server_info` is raw, or empty.
 std::string render(const View& view, const Page& page, std::string_view server_info);
+// A modern page that was rendered with another ttlMs.
+std::string with_ttl(const std::string& rendered, std::int64_t ttl_ms);
 
 }  // namespace mcpx::registry

@@ -157,6 +157,7 @@ Task<Answered> Lifecycle::forward_at_home_body(const call::Call& call, const Ter
   Answered answered;
   if (config.scope == config::Scope::session) {
     Members::Wanted own(owner_of(call.caller, askable), askable, false);
+    if (!call.caller.session.empty()) own.extensions = std::string(call.caller.extensions);
     answered = co_await forward_over_member(call, terms, std::move(own), cancelled);
   } else {
     answered = co_await forward_over_shared(call, terms, askable, cancelled);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "json/json.hpp"
+#include "mcp/extensions.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -22,7 +23,9 @@ void Catalogue::note_traits() {
     if (const auto schema = json::find(tool.definition, "inputSchema")) {
       traits.mirrored = mcp::read_param_headers(*schema).params;
     }
-    if (traits.repeatable || !traits.mirrored.empty()) traits_.emplace(tool.id, std::move(traits));
+    traits.app_only = mcp::is_app_only(tool.definition);
+    if (traits.repeatable || traits.app_only || !traits.mirrored.empty())
+      traits_.emplace(tool.id, std::move(traits));
   }
 }
 

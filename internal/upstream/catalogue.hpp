@@ -24,6 +24,9 @@ struct Item {
   std::string definition;  // raw object, byte for byte
 };
 
+// What is said to stay the same for longer is believed for this long.
+inline constexpr std::int64_t kFreshAtMostMs = std::int64_t{30} * 24 * 3'600 * 1'000;
+
 struct List {
   std::vector<Item> items;
   std::int64_t ttl_ms = 0;  // smallest of its pages; 0 from a legacy server
@@ -39,6 +42,7 @@ struct List {
 struct ToolTraits {
   std::vector<mcp::MirroredParam> mirrored;  // arguments its server wants to see in header fields
   bool repeatable = false;                   // the server says that calling it again does no harm
+  bool app_only = false;  // it is for the interface of an app, not for a model (SEP-1865)
 };
 
 struct Catalogue {

@@ -4,6 +4,7 @@
 
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
+#include "mcp/extensions.hpp"
 #include "mcp/probe.hpp"
 #include "mcp/spelling.hpp"
 #include "rpc/message.hpp"
@@ -31,10 +32,13 @@ std::string modern_meta_of(const call::Call& call, json::Raw meta, const HopCont
   splice.set(mcp::kMetaProtocolVersion, json::quoted(mcp::text(context.to)));
   // A modern caller says itself who it is; mcpx speaks for a legacy one.
   splice.set_default(mcp::kMetaClientInfo, std::string(context.client_info));
-  // Of a legacy caller only what it can be asked: the rest has changed its meaning since.
+  // Of a legacy caller only what it can be asked, and its extensions: the rest has changed its
+  // meaning since.
   const bool declares = modern_caller && !caller.client_capabilities.empty();
-  splice.set(mcp::kMetaClientCapabilities, declares ? std::string(caller.client_capabilities)
-                                                    : mcp::client_capabilities(caller.askable));
+  splice.set(
+      mcp::kMetaClientCapabilities,
+      declares ? std::string(caller.client_capabilities)
+               : mcp::with_extensions(mcp::client_capabilities(caller.askable), caller.extensions));
   if (!modern_caller && !caller.log_level.empty()) {
     splice.set(mcp::kMetaLogLevel, json::quoted(caller.log_level));
   }
@@ -134,8 +138,8 @@ MetaEdit meta_edit(const call::Call& call, const HopContext& context) {
   }
   if (call.message->has_meta) return MetaEdit::unknown;
   if (!to_modern) return context.progress_token.empty() ? MetaEdit::none : MetaEdit::add;
-  const bool plain =
-      !context.plain_meta.empty() && call.caller.log_level.empty() && call.caller.askable == 0;
+  const bool plain = !context.plain_meta.empty() && call.caller.log_level.empty() &&
+                     call.caller.askable == 0 && call.caller.extensions.empty();
   return plain ? MetaEdit::add : MetaEdit::unknown;
 }
 
@@ -242,6 +246,18 @@ bool wants_log(const call::Caller& caller, json::Raw params) {
   if (caller.log_level.empty()) return mcp::era_of(caller.revision) == Era::legacy;
   const auto level = json::find_string(params, "level");
   return level && severity(*level) >= severity(caller.log_level);
+}
+
+std::string extension_message(const rpc::Message& notification) {
+  json::Splice params(notification.params.empty() ? kEmptyObject : notification.params);
+  const auto meta = json::find(notification.params, "_meta");
+  if (meta && json::find(*meta, mcp::kMetaSubscriptionId)) {
+    params.set("_meta", json::Splice(*meta).remove(mcp::kMetaSubscriptionId).text());
+  }
+  std::string out;
+  rpc::append_notification(out, notification.method,
+                           notification.params.empty() ? json::Raw() : json::Raw(params.text()));
+  return out;
 }
 
 std::string log_message_for(const call::Caller& caller, json::Raw params) {

@@ -33,4 +33,8 @@ std::string progress_for(const call::Caller& caller, json::Raw params);
 bool wants_log(const call::Caller& caller, json::Raw params);
 std::string log_message_for(const call::Caller& caller, json::Raw params);
 
+// A notification that no revision has, of an extension then, for whoever gets it: whole, without
+// the mark of the subscription of ours that it came under.
+std::string extension_message(const rpc::Message& notification);
+
 }  // namespace mcpx::upstream

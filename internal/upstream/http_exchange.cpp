@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "log/log.hpp"
+#include "upstream/hop.hpp"
 #include "upstream/http_post.hpp"
 #include "upstream/http_reply.hpp"
 #include "upstream/questions.hpp"
@@ -266,6 +267,7 @@ void HttpLink::take_message(rpc::Message message, Post& post) {
 // Some servers end a subscription with this notification instead of a result.
 void HttpLink::hear_subscribed(const rpc::Message& message, Post& post) {
   if (listener_.take(message, post.number)) return;
+  if (tell_extension(message)) return;
   if (Listener::cancelled_by(message) == post.number) {
     post.settle(Error("upstream.disconnected", "the server ended the subscription"));
   }
@@ -282,6 +284,8 @@ void HttpLink::relay(const rpc::Message& message, Post& post) {
     if (post.relay) post.relay->log(message.params);
   } else if (message.method == "notifications/cancelled") {
     withdraw_question(message);
+  } else if (post.relay && is_extension(message)) {
+    post.relay->pass(extension_message(message));  // what comes on a call's stream is of that call
   } else {
     take_change(message);
   }

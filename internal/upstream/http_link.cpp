@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "log/log.hpp"
+#include "mcp/extensions.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/hop.hpp"
 #include "upstream/http_post.hpp"
@@ -109,6 +110,7 @@ void HttpLink::established(const mcp::ServerFacts& facts) {
   facts_ = facts;
   set_version(facts.revision);
   plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
+  speaks_extensions_ = mcp::declares_others(facts.capabilities);
   logs_ = is_legacy() && json::find(facts.capabilities, "logging").has_value();
   if (!is_legacy()) {
     tasks_.spawn("listen", listener_.run(facts_, std::string(client_info())));

@@ -102,6 +102,8 @@ class HttpLink final : public Link {
   Task<bool> hear(http::Response& response);
   void take_unasked(rpc::Message message);
   void take_change(const rpc::Message& message);
+  bool is_extension(const rpc::Message& notification) const;
+  bool tell_extension(const rpc::Message& message);
   void all_lists_changed();
   void deliver(rpc::Number to, rpc::Message message);
   void deliver_log(rpc::Message message);
@@ -155,6 +157,7 @@ class HttpLink final : public Link {
   std::string endpoint_;  // HTTP+SSE: the target of every POST; empty: Streamable HTTP
   std::string version_;   // what MCP-Protocol-Version says: the probe's claim, then the answer
   bool logs_ = false;     // it takes logging/setLevel
+  bool speaks_extensions_ = false;  // it has some that mcpx does not know
   AskedLevel asked_level_;
   std::atomic<bool> lost_{false};
   std::atomic<std::size_t> calls_{0};  // in flight, on all shards

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "log/log.hpp"
+#include "mcp/extensions.hpp"
 #include "upstream/backoff.hpp"
+#include "upstream/hop.hpp"
 #include "upstream/http_post.hpp"
 #include "upstream/http_reply.hpp"
 #include "upstream/opener.hpp"
@@ -206,7 +208,19 @@ void HttpLink::take_unasked(rpc::Message message) {
   }
 }
 
+bool HttpLink::is_extension(const rpc::Message& notification) const {
+  return speaks_extensions_ && mcp::is_foreign_notification(notification.method);
+}
+
+// To everybody who listens: it came on a stream that is nobody's. True if it was one.
+bool HttpLink::tell_extension(const rpc::Message& message) {
+  if (!is_extension(message) || !context_.events.extension) return false;
+  on_home([this, json = extension_message(message)] { context_.events.extension(json, ""); });
+  return true;
+}
+
 void HttpLink::take_change(const rpc::Message& message) {
+  if (tell_extension(message)) return;
   if (const auto kind = announced_list(message.method)) {
     on_home([this, changed = *kind] { context_.events.list_changed(changed); });
   } else if (message.method == kResourceUpdated) {

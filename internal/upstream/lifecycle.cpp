@@ -148,6 +148,9 @@ LinkEvents Lifecycle::events() {
     const bool known = std::find(remarks_.begin(), remarks_.end(), remark) != remarks_.end();
     if (!known && remarks_.size() < kRemarks) remarks_.push_back(remark);
   };
+  events.extension = [this](const std::string& json, const std::string& told) {
+    say_extension(std::string(), json, told);
+  };
   return events;
 }
 
@@ -246,6 +249,7 @@ Task<void> Lifecycle::drop_link(Milliseconds grace) {
   std::shared_ptr<Link> link = std::exchange(link_, nullptr);
   update_views([](View& view) { view.link = nullptr; });
   if (!link) co_return;
+  freshen();  // nobody announces anything for now
   last_stderr_ = link->stderr_tail();
   const bool forgotten = config.is_http() && !link->alive() && !stopping_;
   if (forgotten) {  // a new session need not wait for the calls that the old one still has

@@ -48,8 +48,6 @@ struct Answered {
   mcp::Revision from = mcp::kLatestModern;
 };
 
-// The owner of a legacy session's instance.
-std::string session_owner(std::string_view session);
 // Whose instance a caller gets where every session has its own. A modern caller has no session; all
 // of one principal that can be asked the same share an instance.
 std::string owner_of(const call::Caller& caller, mcp::Askable askable);
@@ -77,6 +75,7 @@ class Lifecycle {
   Task<Answered> forward(const call::Call& call);
   std::shared_ptr<const Catalogue> offers() const { return view().offers; }
   bool stale(mcp::ListKind kind, TimePoint now) const { return renewal_.stale(kind, now); }
+  bool announced(mcp::ListKind kind) const { return renewal_.announced(kind); }
   Watcher watcher_of(const call::Caller& caller) const;
   std::optional<mcp::Era> era() const;
 
@@ -87,6 +86,7 @@ class Lifecycle {
   std::function<void(mcp::ListKind, bool)> on_catalogue;
   std::function<void()> on_state;
   std::function<void(std::vector<ResourceUpdate>)> on_updated;
+  std::function<void(ExtensionNotice)> on_extension;
   std::atomic<std::size_t> in_flight{0};
   mutable Rate question_rate;
 
@@ -111,6 +111,7 @@ class Lifecycle {
   Task<void> leave(std::shared_ptr<Link> link, Milliseconds grace);
   LinkEvents events();
   void completed(const std::string& params);
+  void say_extension(const std::string& owner, const std::string& json, const std::string& told);
   void failed(Error error);
   void lost(const Error& error);
   void list_changed(mcp::ListKind kind);

@@ -52,6 +52,9 @@ struct LinkEvents {
   // The raw params of notifications/elicitation/complete; may be empty.
   std::function<void(const std::string& params)> completed;
   std::function<void()> missed;  // what was said of watched resources for a while is lost
+  // A notification of an extension that belongs to no call, as extension_message() has it; the
+  // client of the session `told` has got it already.
+  std::function<void(const std::string& json, const std::string& told)> extension;
 };
 
 // One call handed to a link.

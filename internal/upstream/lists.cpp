@@ -21,9 +21,6 @@ constexpr std::size_t kBytesAtMost = 128 * 1024 * 1024;
 constexpr int kTimeAtMost = 10;             // of a whole list, in timeouts of a page
 constexpr std::size_t kRemarksAtMost = 50;  // of one list
 
-// A list that is said to stay the same for longer is believed for this long.
-constexpr std::int64_t kFreshAtMostMs = std::int64_t{30} * 24 * 3'600 * 1'000;
-
 struct Reading {
   const mcp::ListInfo& info;
   bool modern;         // the server's era
@@ -43,7 +40,8 @@ std::string page_params(Link& link, const std::string& cursor) {
   json::ObjectBuilder params;
   if (!cursor.empty()) params.raw("cursor", cursor);
   if (link.facts().era() == mcp::Era::modern) {
-    params.raw("_meta", mcp::modern_meta(link.facts().revision, link.client_info(), "{}"));
+    params.raw("_meta", mcp::modern_meta(link.facts().revision, link.client_info(),
+                                         mcp::with_extensions("{}", mcp::kCarried)));
   }
   return params.take();
 }

@@ -118,6 +118,7 @@ bool Members::make_room() {
 
 Members::MemberPtr Members::add(const Wanted& wanted) {
   auto member = std::make_shared<Member>(wanted.owner, wanted.askable);
+  member->extensions = wanted.extensions;
   member->last_used = Clock::now();
   members_.push_back(member);
   tasks_.spawn("open instance", open(member));
@@ -133,9 +134,14 @@ Task<void> Members::open(MemberPtr member) {
       hooks_.updated(owner, uri);
     };
     events.missed = [this, owner = member->owner] { hooks_.missed(owner); };
+    events.extension = [this, owner = member->owner](const std::string& json,
+                                                     const std::string& told) {
+      hooks_.extension(owner, json, told);
+    };
   }
-  const Opener::Purpose purpose(member->askable, !member->owner.empty());
-  LinkResult opened = co_await opener_.open(std::move(events), purpose);
+  Opener::Purpose purpose(member->askable, !member->owner.empty());
+  purpose.extensions = member->extensions;
+  LinkResult opened = co_await opener_.open(std::move(events), std::move(purpose));
   if (opened) {
     member->link = *opened;
     member->last_used = Clock::now();

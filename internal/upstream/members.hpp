@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,11 +29,12 @@ class Members {
   struct Member {
     Member(std::string owner_in, mcp::Askable askable_in)
         : owner(std::move(owner_in)), askable(askable_in) {}
-    std::string owner;                 // the session it belongs to; empty: to whoever calls
-    mcp::Askable askable;              // what may be asked through it
-    std::shared_ptr<Link> link;        // null until it is open
-    std::size_t calls = 0;             // that hold it, or wait for it to open
-    std::vector<call::Asker*> askers;  // theirs; null: of one that cannot be asked
+    std::string owner;                      // the session it belongs to; empty: to whoever calls
+    mcp::Askable askable;                   // what may be asked through it
+    std::optional<std::string> extensions;  // as in Wanted
+    std::shared_ptr<Link> link;             // null until it is open
+    std::size_t calls = 0;                  // that hold it, or wait for it to open
+    std::vector<call::Asker*> askers;       // theirs; null: of one that cannot be asked
     TimePoint last_used{};
     bool ending = false;
     Error error;  // why it did not open
@@ -45,6 +47,8 @@ class Members {
   struct Hooks {
     std::function<void(const std::string& owner, const std::string& uri)> updated;
     std::function<void(const std::string&owner)> missed, lost;
+    std::function<void(const std::string& owner, const std::string& json, const std::string& told)>
+        extension;
   };
 
   // A member in use; given back when destroyed.
@@ -84,6 +88,8 @@ class Members {
     mcp::Askable askable;          // what may be asked through it
     bool alone;                    // without an owner: for this call alone
     call::Asker* asker = nullptr;  // of the call, which outlives the loan; may be null
+    // With an owner: the extensions of its client, a raw map; nullopt: they are not known.
+    std::optional<std::string> extensions;
   };
   // Errors: those of a start; upstream.pool_full; request.cancelled.
   Task<Result<Loan>> borrow(Wanted wanted, TimePoint deadline, runtime::CancelSource* cancel);

@@ -42,6 +42,7 @@ List list_of(json::Raw object, const mcp::ListInfo& info) {
   List list;
   const auto ttl = json::find(object, "ttlMs");
   list.ttl_ms = ttl ? json::as_integer(*ttl).value_or(0) : 0;
+  if (list.ttl_ms > 0) list.fresh_until = TimePoint();  // its age is not known
   const auto items = json::find(object, "items");
   if (!items || !json::is_array(*items)) return list;
   json::Elements elements(*items);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "mcp/extensions.hpp"
 #include "runtime/timer.hpp"
 #include "upstream/questions.hpp"
 #include "upstream/start_gate.hpp"
@@ -98,11 +100,14 @@ Task<LinkResult> Opener::open_once(LinkEvents events, Purpose purpose,
   options.protocol = protocol_of(config_.protocol);
   options.known_era = known_era;
   options.client_info = environment_.client_info;
-  options.client_capabilities = mcp::client_capabilities(purpose.askable);
+  options.client_capabilities = mcp::with_extensions(
+      mcp::client_capabilities(purpose.askable),
+      purpose.extensions ? std::string_view(*purpose.extensions) : mcp::kCarried);
   Result<mcp::ServerFacts> facts =
       co_await shake_hands(*link, std::move(options), config_.probe_timeout, deadline);
   std::erase(opening_, link);
   if (facts) {
+    facts->fresh_until = Clock::now() + Milliseconds(std::min(facts->ttl_ms, kFreshAtMostMs));
     link->established(*facts);
     co_return link;
   }

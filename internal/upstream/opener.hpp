@@ -32,6 +32,8 @@ class Opener {
         : askable(askable_in), one_caller(one_caller_in) {}
     mcp::Askable askable;
     bool one_caller;
+    // What it declares, as a raw map; nullopt: what every endpoint carries.
+    std::optional<std::string> extensions;
   };
   // An open link with its handshake done; at most start_timeout after its turn came.
   Task<LinkResult> open(LinkEvents events, Purpose purpose);

@@ -89,6 +89,12 @@ void Relay::log(json::Raw params) {
   if (open_ && wants_log(call_.caller, params)) deliver(log_message_for(call_.caller, params));
 }
 
+bool Relay::pass(const std::string& json) {
+  if (!open_ || !call_.caller.passes_through || !call_.caller.sink) return false;
+  deliver(json);
+  return true;
+}
+
 void Relay::finish() {
   if (open_ && !held_.empty()) deliver(std::move(held_));
   close();

@@ -38,6 +38,9 @@ class Relay {
   // The params of a notifications/message for this call.
   void log(json::Raw params);
 
+  // A whole notification of an extension. True if it goes to the caller.
+  bool pass(const std::string& json);
+
   // While its caller is asked something the call's time stands still.
   void hold(TimePoint now) { held_since_ = now; }
   void go_on(TimePoint now);

@@ -34,6 +34,7 @@ TimePoint Lifecycle::fresh_until(mcp::ListKind kind) const {
 void Lifecycle::freshen() {
   for (std::size_t i = 0; i < mcp::kListKinds; ++i) {
     const auto kind = static_cast<mcp::ListKind>(i);
+    renewal_.announce(kind, link_ && link_->covers(kind));
     renewal_.set(kind, fresh_until(kind));
   }
 }

@@ -23,6 +23,14 @@ bool Renewal::stale(mcp::ListKind kind, TimePoint now) const {
   return now.time_since_epoch().count() >= until_[at(kind)].load(std::memory_order_relaxed);
 }
 
+bool Renewal::announced(mcp::ListKind kind) const {
+  return announced_[at(kind)].load(std::memory_order_relaxed);
+}
+
+void Renewal::announce(mcp::ListKind kind, bool agreed) {
+  announced_[at(kind)].store(agreed, std::memory_order_relaxed);
+}
+
 void Renewal::set(mcp::ListKind kind, TimePoint until) {
   until_[at(kind)].store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }

@@ -3,7 +3,7 @@
 //
 // A list is asked for at most once a second, however short its ttlMs; one that a slow server has
 // not sent in time is served as it was until the reading has come to an end.
-// Thread: stale() any; the rest home shard.
+// Thread: stale() and announced() any; the rest home shard.
 #pragma once
 
 #include <array>
@@ -28,6 +28,9 @@ class Renewal {
 
   // The list was read, or reading it failed; `until` is what its server allows.
   void settle(mcp::ListKind kind, TimePoint until, bool read);
+  // True while the server has agreed to say when that list changes.
+  bool announced(mcp::ListKind kind) const;
+  void announce(mcp::ListKind kind, bool agreed);
   // What its server allows has changed.
   void set(mcp::ListKind kind, TimePoint until);
   bool awaited(mcp::ListKind kind) const;
@@ -39,6 +42,7 @@ class Renewal {
   using Waiting = std::vector<std::shared_ptr<runtime::OneShot<bool>>>;
   runtime::Shard& home_;
   std::array<std::atomic<TimePoint::rep>, mcp::kListKinds> until_;
+  std::array<std::atomic<bool>, mcp::kListKinds> announced_{};
   std::array<Waiting, mcp::kListKinds> waiting_;
 };
 

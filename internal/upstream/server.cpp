@@ -181,6 +181,10 @@ bool Server::stale(mcp::ListKind kind, TimePoint now) const {
   return impl_->stale(kind, now);
 }
 
+bool Server::announces(mcp::ListKind kind) const {
+  return impl_->announced(kind);
+}
+
 Task<bool> Server::renew(mcp::ListKind kind, TimePoint deadline) {
   Impl& impl = *impl_;
   const std::function<Task<bool>()> at_home = [&impl, kind, deadline] {
@@ -222,6 +226,10 @@ void Server::note_missed(const Watcher& watcher, const std::string& uri) {
 
 void Server::on_updated(std::function<void(std::vector<ResourceUpdate>)> callback) {
   impl_->on_updated = std::move(callback);
+}
+
+void Server::on_extension(std::function<void(ExtensionNotice)> callback) {
+  impl_->on_extension = std::move(callback);
 }
 
 Task<void> Server::stop(TimePoint deadline) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,17 @@ struct ResourceUpdate {
   std::string watched, uri;
 };
 
+// What a server said in terms of an extension, to nobody in particular.
+struct ExtensionNotice {
+  ExtensionNotice(std::string owner_in, std::string json_in, std::string told_in)
+      : owner(std::move(owner_in)), json(std::move(json_in)), told(std::move(told_in)) {}
+  std::string owner;  // whose instance said it, see session_owner(); empty: everybody's
+  std::string json;   // the whole notification
+  std::string told;   // the session whose client has got it already; empty: none
+};
+// The owner of the instance of a legacy session.
+std::string session_owner(std::string_view session);
+
 // Whose watches a caller's are: with `scope: session` those of its own instance, through which as
 // much may be asked as by its calls; without an owner everybody shares them.
 struct Watcher {
@@ -127,6 +139,9 @@ class Server {
   // True if that list is stale: its server would have it asked for again before it is shown. Any
   // shard; one comparison.
   bool stale(mcp::ListKind kind, TimePoint now) const;
+  // True while the server has agreed to say when that list changes, so that what is known of it is
+  // as fresh as it gets. Any shard.
+  bool announces(mcp::ListKind kind) const;
   // Has a stale list read again, together with whoever else asks; false when it was not read by the
   // deadline, or the server is not up. Any shard.
   Task<bool> renew(mcp::ListKind kind, TimePoint deadline);
@@ -151,6 +166,9 @@ class Server {
   // Called on the home shard with what the server said of watched resources, and for all of them
   // when something may have been missed.
   void on_updated(std::function<void(std::vector<ResourceUpdate>)> callback);
+
+  // Called on the home shard with what the server says in terms of its extensions.
+  void on_extension(std::function<void(ExtensionNotice)> callback);
 
   // Called on the home shard when the state, or the last error, changed.
   void on_state(std::function<void(State)> callback);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "log/log.hpp"
+#include "mcp/extensions.hpp"
 #include "process/environment.hpp"
 #include "runtime/timer.hpp"
 #include "upstream/hop.hpp"
@@ -300,12 +301,23 @@ void StdioLink::take_notification(const rpc::Message& message) {
   if (message.method == "notifications/progress") return relay_progress(message);
   if (message.method == "notifications/message") return relay_log(message);
   if (message.method == "notifications/cancelled") withdraw_question(message);
+  if (speaks_extensions_ && mcp::is_foreign_notification(message.method))
+    return take_extension(message);
   if (facts_.era() == mcp::Era::modern) return take_subscribed(message);
   if (const auto kind = announced_list(message.method)) context_.events.list_changed(*kind);
   if (message.method == kResourceUpdated) tell_update(context_.events, message.params);
   if (message.method == kElicitationComplete && context_.events.completed) {
     context_.events.completed(std::string(message.params));
   }
+}
+
+// For the only call there is, as logs are, and for every other client that listens.
+void StdioLink::take_extension(const rpc::Message& message) {
+  const std::string json = extension_message(message);
+  Relay* const relay = pending_.only_relay();
+  const bool told = relay && relay->pass(json);
+  if (!context_.events.extension) return;
+  context_.events.extension(json, told ? std::string(relay->call().caller.session) : "");
 }
 
 // Changes come under the id of the subscription that asked for them.
@@ -379,6 +391,7 @@ void StdioLink::established(const mcp::ServerFacts& facts) {
   facts_ = facts;
   logs_ = facts.era() == mcp::Era::legacy && json::find(facts.capabilities, "logging").has_value();
   plain_meta_ = mcp::modern_meta(facts.revision, client_info(), "{}");
+  speaks_extensions_ = mcp::declares_others(facts.capabilities);
   if (facts_.era() == mcp::Era::modern) {
     tasks_.spawn("listen", listener_.run(facts_, std::string(client_info())));
   }

@@ -57,6 +57,7 @@ class StdioLink final : public Link {
   void take_line(rpc::Line line);
   void take_message(rpc::Message message);
   void take_notification(const rpc::Message& message);
+  void take_extension(const rpc::Message& message);
   void take_subscribed(const rpc::Message& message);
   void take_request(const rpc::Message& message);
   void send_answer(std::string line);
@@ -77,8 +78,9 @@ class StdioLink final : public Link {
   Asking asking_;
   Listener listener_;  // of a modern server
   mcp::ServerFacts facts_;
-  std::string plain_meta_;  // of a caller that has no _meta and declares nothing
-  bool logs_ = false;       // it takes logging/setLevel
+  std::string plain_meta_;          // of a caller that has no _meta and declares nothing
+  bool logs_ = false;               // it takes logging/setLevel
+  bool speaks_extensions_ = false;  // it has some that mcpx does not know
   AskedLevel asked_level_;
   std::optional<Error> lost_;
   std::size_t mute_timeouts_ = 0;   // requests that timed out since the server said anything

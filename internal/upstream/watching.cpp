@@ -98,7 +98,14 @@ Members::Hooks Lifecycle::member_hooks() {
     if (found != owned_.end()) found->second->watches.missed();
   };
   hooks.lost = [this](const std::string& owner) { owner_lost(owner); };
+  hooks.extension = [this](const std::string& owner, const std::string& json,
+                           const std::string& told) { say_extension(owner, json, told); };
   return hooks;
+}
+
+void Lifecycle::say_extension(const std::string& owner, const std::string& json,
+                              const std::string& told) {
+  if (on_extension) on_extension(ExtensionNotice(owner, json, told));
 }
 
 Lifecycle::OwnedPtr Lifecycle::owned_by(const Watcher& watcher) {

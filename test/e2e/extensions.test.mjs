@@ -8,6 +8,7 @@ import test from 'node:test';
 import { Daemon, received, scripted, temporary } from './lib/daemon.mjs';
 import { root } from './lib/paths.mjs';
 import { modern, Session } from './lib/speak.mjs';
+import { eventually } from './lib/wait.mjs';
 
 const SKILLS = 'io.modelcontextprotocol/skills';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
@@ -19,7 +20,7 @@ const FLAT = { uri: 'skill://flat/SKILL.md', frontmatter: { name: 'flat', descri
   resources: 'dynamic' };
 // A server with skills and without directories, and one that knows of neither.
 function others(dir) {
-  const complete = { resultType: 'complete', ttlMs: 5, cacheScope: 'private' };
+  const complete = { resultType: 'complete', ttlMs: 60_000, cacheScope: 'private' };
   return {
     flat: scripted(dir, 'flat', { era: 'modern',
       capabilities: { resources: {}, extensions: { [SKILLS]: {} } }, resources: [],
@@ -49,7 +50,7 @@ test('skills of all servers are on /mcp, their files readable and unaltered', as
   const listed = await ok(daemon, '/mcp', 'skills/list', {});
   assert.equal(listed.resultType, 'complete');
   assert.equal(listed.cacheScope, 'private'); // as one of the servers says
-  assert.equal(listed.ttlMs, 5);
+  assert.ok(listed.ttlMs > 0 && listed.ttlMs <= 60_000, 'what is left of it');
   assert.deepEqual(listed.skills.map((skill) => skill.uri), ['skill://mcpx.all/unit-conversion/SKILL.md',
     'skill://mcpx.all/git-bisect/SKILL.md', 'skill://mcpx.flat/flat/SKILL.md']);
   for (const skill of listed.skills.slice(0, 2)) {
@@ -201,3 +202,127 @@ test('an interface of MCP Apps is reached from the tool that names it, on both k
       assert.equal(received(dir, 'clock', 'resources/read').at(-1).params.uri, uri);
     }
   });
+
+// --- What a server says in terms of an extension of its own
+
+const NEWS = 'notifications/com.example/news';
+const news = (messages) => messages.filter((m) => m.method === NEWS).map((m) => m.params);
+const sent = (answer) => answer.messages().map((m) => JSON.parse(m));
+
+for (const era of ['legacy', 'modern']) {
+  test(`a ${era} server's notification of an extension reaches the call and who listens at /mcp/{server}`,
+    async (t) => {
+      const dir = temporary(t);
+      const say = { tools: {}, extensions: { [EXTRA]: {} } };
+      const tag = era === 'modern' ? '"_meta":{"io.modelcontextprotocol/subscriptionId":1},' : '';
+      const x = scripted(dir, 'x', { era, capabilities: say,
+        tools: [{ name: 'ping', inputSchema: { type: 'object' } }],
+        notices: { ping: [`{${tag}"n":1.0,"deep":{"a":null}}`] } });
+      const plain = scripted(dir, 'plain', { era, tools: [{ name: 'ping', inputSchema: { type: 'object' } }],
+        notices: { ping: ['{"n":2}'] } });
+      const daemon = await Daemon.start(t, { servers: { x, plain } }, { dir });
+      const listening = await Session.open(daemon.url, { endpoint: '/mcp/x' });
+      const stream = await listening.stream();
+      const merged = await Session.open(daemon.url);
+      const elsewhere = await merged.stream();
+      const call = { name: 'ping', arguments: {} };
+
+      const fresh = await modern(daemon.url, 'tools/call', call, { endpoint: '/mcp/x' });
+      assert.match(fresh.text, /"n":1\.0,"deep":\{"a":null\}/, 'byte for byte, on the stream of the call');
+      assert.doesNotMatch(fresh.text, /subscriptionId/, 'a mark of the other hop stays there');
+      await eventually('others hear of it', () => news(stream.messages).length === 1);
+
+      const old = await Session.open(daemon.url, { endpoint: '/mcp/x' });
+      const own = await old.stream();
+      assert.equal(news(sent(await old.call('tools/call', call))).length, 1);
+      await eventually('others hear of it', () => news(stream.messages).length === 2);
+      assert.deepEqual(news(own.messages), [], 'a client is told once');
+
+      assert.deepEqual(news(sent(await merged.call('tools/call', { ...call, name: 'x__ping' }))), []);
+      await modern(daemon.url, 'tools/call', call, { endpoint: '/mcp/plain' });
+      await modern(daemon.url, 'tools/call', call, { endpoint: '/mcp/x' });
+      await eventually('the last one', () => news(stream.messages).length === 4);
+      assert.deepEqual(news(elsewhere.messages), [], '/mcp carries no extensions that it does not know');
+      assert.ok(news(stream.messages).every(({ n }) => n === 1), 'nor are they of another server');
+    });
+}
+
+test('with scope session what an instance says in terms of an extension is for its own session',
+  async (t) => {
+    const dir = temporary(t);
+    const x = scripted(dir, 'x', { capabilities: { tools: {}, extensions: { [EXTRA]: {} } },
+      tools: [{ name: 'ping', inputSchema: { type: 'object' } }], notices: { ping: ['{"n":1}'] } },
+    { scope: 'session' });
+    const daemon = await Daemon.start(t, { servers: { x } }, { dir });
+    const [a, b] = [await Session.open(daemon.url, { endpoint: '/mcp/x' }),
+      await Session.open(daemon.url, { endpoint: '/mcp/x' })];
+    const [first, second] = [await a.stream(), await b.stream()];
+    const call = { name: 'ping', arguments: {} };
+    assert.equal(news(sent(await a.call('tools/call', call))).length, 1);
+    assert.equal(news(sent(await b.call('tools/call', call))).length, 1);
+    assert.deepEqual([...news(first.messages), ...news(second.messages)], []);
+  });
+
+// --- What a client declares
+
+const UI = 'io.modelcontextprotocol/ui';
+const SHOWS = { mimeTypes: ['text/html;profile=mcp-app'] };
+
+test('the extensions of a legacy client reach a modern server, as its endpoint carries them', async (t) => {
+  const dir = temporary(t);
+  const daemon = await Daemon.start(t, { servers: { x: extended(dir) } }, { dir });
+  const declared = { roots: {}, extensions: { [UI]: SHOWS, [EXTRA]: { a: 1 }, 'io.modelcontextprotocol/tasks': {} } };
+  const reached = async (endpoint, name, capabilities) => {
+    const session = await Session.open(daemon.url, { endpoint, capabilities });
+    await session.call('tools/call', { name, arguments: {} });
+    return received(dir, 'x', 'tools/call').at(-1).params._meta[CAPABILITIES];
+  };
+  assert.deepEqual(await reached('/mcp/x', 'ping', declared),
+    { roots: {}, extensions: { [UI]: SHOWS, [EXTRA]: { a: 1 } } });
+  assert.deepEqual(await reached('/mcp', 'x__ping', declared), { roots: {}, extensions: { [UI]: SHOWS } });
+  assert.deepEqual(await reached('/mcp', 'x__ping', { extensions: { [EXTRA]: {} } }), {});
+  assert.deepEqual(await reached('/mcp/x', 'ping', {}), {});
+});
+
+test('a server that lists interfaces only for clients that show them lists them', async (t) => {
+  const dir = temporary(t);
+  const tools = [{ name: 'ping', inputSchema: { type: 'object' } }];
+  const daemon = await Daemon.start(t, { servers: { old: scripted(dir, 'old', { tools }),
+    new: scripted(dir, 'new', { era: 'modern', tools }),
+    own: scripted(dir, 'own', { tools }, { scope: 'session' }) } }, { dir });
+  const carried = { [UI]: SHOWS, [SKILLS]: {} };
+  assert.deepEqual(received(dir, 'old', 'initialize')[0].params.capabilities.extensions, carried);
+  assert.deepEqual(received(dir, 'new', 'tools/list')[0].params._meta[CAPABILITIES].extensions, carried);
+  // An instance of one client declares what that one does.
+  for (const extensions of [undefined, { [UI]: SHOWS, [EXTRA]: {} }]) {
+    const session = await Session.open(daemon.url, { endpoint: '/mcp/own', capabilities: { extensions } });
+    await session.call('tools/call', { name: 'ping', arguments: {} });
+    assert.deepEqual(received(dir, 'own', 'initialize').at(-1).params.capabilities.extensions, extensions);
+  }
+});
+
+test('a tool that is only for an app is listed for clients that show apps, and can be called', async (t) => {
+  const dir = temporary(t);
+  const tool = (name, visibility) => ({ name, inputSchema: { type: 'object' },
+    _meta: { ui: { resourceUri: 'ui://clock/face.html', ...(visibility && { visibility }) } } });
+  const clock = scripted(dir, 'clock', { tools: [tool('now'), tool('tick', ['app']), tool('both', ['model', 'app'])] });
+  const daemon = await Daemon.start(t, { lists: { page_size: 2 }, servers: { clock } }, { dir });
+  const all = ['now', 'tick', 'both'];
+  const shown = ['now', 'both'];
+  for (const [endpoint, prefix] of [['/mcp', 'clock__'], ['/mcp/clock', '']]) {
+    const names = (list) => list.map((name) => prefix + name);
+    const declares = { [CAPABILITIES]: { extensions: { [UI]: SHOWS } } };
+    const page = await ok(daemon, endpoint, 'tools/list', {}, { meta: declares });
+    const rest = await ok(daemon, endpoint, 'tools/list', { cursor: page.nextCursor }, { meta: declares });
+    assert.deepEqual([...page.tools, ...rest.tools].map((one) => one.name), names(all));
+    const plain = await ok(daemon, endpoint, 'tools/list', {});
+    assert.deepEqual(plain.tools.map((one) => one.name), names(shown));
+    assert.equal(plain.nextCursor, undefined);
+    const old = await Session.open(daemon.url, { endpoint });
+    assert.deepEqual((await old.tools()).map((one) => one.name), names(shown));
+    const app = await Session.open(daemon.url, { endpoint, capabilities: { extensions: { [UI]: SHOWS } } });
+    assert.deepEqual((await app.tools()).map((one) => one.name), names(all));
+    const called = await ok(daemon, endpoint, 'tools/call', { name: `${prefix}tick`, arguments: {} });
+    assert.equal(called.content[0].text, 'tick:{}');
+  }
+});

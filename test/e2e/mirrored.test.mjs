@@ -121,7 +121,7 @@ test('a list without announcements is read again when it is stale, by whoever as
   const asked = upstream.received('tools/list').length;
   const { result } = (await modern(daemon.url, 'tools/list')).message;
   assert.equal(result.cacheScope, 'private');
-  assert.equal(result.ttlMs, 3_600_000);
+  assert.ok(result.ttlMs > 3_000_000 && result.ttlMs <= 3_600_000, 'what is left of it');
   await listed(daemon, '/mcp/web');
   assert.equal(upstream.received('tools/list').length, asked, 'fresh for an hour');
   assert.equal(upstream.received('subscriptions/listen').length, 0);

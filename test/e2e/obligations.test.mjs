@@ -218,7 +218,8 @@ test(req('over stdio each message is one line, whatever the other side\'s looked
 
 test(req('errors have the codes that the specification has for them, and a tool\'s own stay results',
   'tools-result-iserror-for-tool-errors', 'tools-result-lookup-errors-protocol', 'prompts-errors-32602-32603',
-  'resources-no-empty-contents-for-missing', 'resources-sec-validate-uris', 'logging-errors-setlevel',  'errors-method-not-found-for-unadvertised-capability',
+  'resources-no-empty-contents-for-missing', 'resources-sec-validate-uris', 'logging-errors-setlevel',
+  'logging-invalid-loglevel-reject-request', 'errors-method-not-found-for-unadvertised-capability',
   'lifecycle-initialization-first-interaction'), async (t) => {
   const dir = temporary(t);
   const failed = '{"content":[{"type":"text","text":"no"}],"isError":true}';
@@ -243,6 +244,8 @@ test(req('errors have the codes that the specification has for them, and a tool\
     }
   }
   assert.equal((await session.call('logging/setLevel', { level: 'loud' })).message.error.code, -32602);
+  const loud = await modern(daemon.url, 'tools/list', {}, { meta: { 'io.modelcontextprotocol/logLevel': 'loud' } });
+  assert.equal(loud.message.error.code, -32602, loud.text);
 });
 
 test(req('names are exact, unique and in a fixed order', 'tools-name-case-sensitive', 'tools-name-unique-in-server',

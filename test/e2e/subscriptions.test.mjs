@@ -48,7 +48,7 @@ async function files(t, era, script = {}, settings = {}, config = {}) {
     ...script }, settings);
   const daemon = await Daemon.start(t, { ...config, servers: { files: server, ...config.servers } }, { dir });
   const asked = (method) => received(dir, 'files', method).map((m) => m.params);
-  return { daemon, dir, asked,
+  return { daemon, dir, server, asked,
     starts: () => startsOf(dir, 'files'),
     touch: (uri) => modern(daemon.url, 'tools/call', { name: 'touch', arguments: { uri } },
       { endpoint: '/mcp/files' }),
@@ -263,4 +263,28 @@ test('a server that takes the place of another at a reload is subscribed to', as
   await client.close();
   stream.close();
   await eventually('nobody watches', () => watches().length === 0);
+});
+
+test('the subscriptions of a session outlive the daemon', async (t) => {
+  const { daemon, dir, server, watches } = await files(t, 'legacy');
+  const client = await subscriber(daemon, A, { endpoint: '/mcp/files' });
+  assert.deepEqual((await client.call('resources/subscribe', { uri: 'test://b' })).message.result, {});
+  assert.deepEqual((await client.call('resources/unsubscribe', { uri: 'test://b' })).message.result, {});
+  const merged = await subscriber(daemon, 'mcpx://files/test://b');
+  await daemon.assertGone(await daemon.crash());
+
+  const next = await Daemon.start(t, { servers: { files: server } }, { dir });
+  for (const session of [client, merged]) {
+    session.base = next.url;
+    session.events = await session.stream();
+  }
+  // What it may have missed meanwhile is news, once.
+  await eventually('each is told what it may have missed',
+    () => told(client.events).length === 1 && told(merged.events).length === 1);
+  assert.deepEqual([told(client.events), told(merged.events)], [[A], ['mcpx://files/test://b']]);
+  await modern(next.url, 'tools/call', { name: 'touch', arguments: { uri: A } }, { endpoint: '/mcp/files' });
+  await eventually('told of an update', () => told(client.events).length === 2);
+  assert.equal(told(merged.events).length, 1);
+  assert.deepEqual((await client.call('resources/unsubscribe', { uri: A })).message.result, {});
+  await eventually('only the other one is watched', () => watches().join() === 'test://b');
 });

@@ -23,6 +23,7 @@
 //   initializeError  raw JSON text;  state: file that counts starts
 //   methods     {method: raw JSON text of its result}, before all of the above
 //   answerDiscover   raw JSON text of the result of server/discover
+//   notices     {tool: [raw params]}   says notifications/com.example/news with these before the answer
 //   subscribe   true: resources can be subscribed to, in either era, and the tool "touch" {uri} says to
 //               those who did that one was updated;  unwatchable: [uris that cannot be]
 import { appendFileSync, existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
@@ -148,6 +149,9 @@ const methods = {
   'resources/unsubscribe': (p) => (script.subscribe ? (subscribed.delete(p.uri), '{}') : null),
   'tools/call': (p) => {
     if (script.subscribe && p.name === 'touch') return withType(touch(p.arguments));
+    for (const news of script.notices?.[p.name] ?? []) {
+      say(`{"jsonrpc":"2.0","method":"notifications/com.example/news","params":${raw(news)}}`);
+    }
     if (script.errors?.[p.name]) return { error: script.errors[p.name] };
     if (script.results?.[p.name]) return withType(raw(script.results[p.name]));
     if (script.counters?.includes(p.name)) {

@@ -205,6 +205,78 @@ TEST_CASE("only servers that offer a list have a say in how long it is fresh",
   REQUIRE(json::find_string(list, "cacheScope") == "public");
 }
 
+TEST_CASE("what is left of a list's time is what a client is told",
+          "[req:caching-server-must-hint]") {
+  World world;
+  world.add("a", {"t"});
+  world.add("b", {"u"});
+  const TimePoint now = Clock::now();
+  for (std::size_t i : {0U, 1U}) {
+    upstream::List& list = world.catalogue(i).lists[0];
+    list.ttl_ms = 60'000;
+    list.fresh_until = now + Milliseconds(i == 0 ? 60'000 : 1'500);
+  }
+  const auto endpoint = world.build()->find("");
+  const Rendered page = endpoint->list(ListKind::tools, Revision::r2026_07_28);
+  const auto ttl_at = [&](Milliseconds later) {
+    const Rendered aged = endpoint->aged(page, ListKind::tools, now + later, nullptr);
+    REQUIRE(json::find(*aged, "tools") == json::find(*page, "tools"));
+    REQUIRE(json::find_string(*aged, "cacheScope") == "public");
+    return json::as_integer(json::find(*aged, "ttlMs").value()).value();
+  };
+  REQUIRE(ttl_at(Milliseconds(0)) == 1'500);
+  REQUIRE(ttl_at(Milliseconds(1'000)) == 500);
+  REQUIRE(ttl_at(Milliseconds(9'000)) == 0);
+  const auto all_announce = [](const upstream::Server&) { return true; };
+  REQUIRE(endpoint->aged(page, ListKind::tools, now + Milliseconds(9'000), all_announce) == page);
+  REQUIRE(endpoint->aged(nullptr, ListKind::tools, now, nullptr) == nullptr);
+}
+
+TEST_CASE("how long an endpoint is the same is what its servers say",
+          "[req:caching-server-must-hint]") {
+  World world;
+  world.add("a", {"t"});
+  world.add("b", {"u"});
+  const TimePoint now = Clock::now();
+  for (std::size_t i : {0U, 1U}) {
+    mcp::ServerFacts& facts = world.catalogue(i).facts;
+    facts.ttl_ms = i == 0 ? 5'000 : 60'000;
+    facts.fresh_until = now + Milliseconds(facts.ttl_ms);
+  }
+  REQUIRE(world.build()->find("")->discovery(now).ttl_ms == 5'000);
+  REQUIRE(world.build()->find("")->discovery(now + Milliseconds(4'000)).ttl_ms == 1'000);
+  REQUIRE(world.build()->find("b")->discovery(now + Milliseconds(4'000)).ttl_ms == 56'000);
+  REQUIRE_FALSE(world.build()->find("")->discovery(now).is_private);
+  world.catalogue(1).facts.is_private = true;
+  REQUIRE(world.build()->find("")->discovery(now).is_private);
+  world.catalogue(0).facts.ttl_ms = 0;  // a legacy server says nothing
+  REQUIRE(world.build()->find("")->discovery(now).ttl_ms == 0);
+}
+
+TEST_CASE("tools that are only for apps are for clients that show them") {
+  World world;
+  world.add("s", {"read", "tick"});
+  upstream::Catalogue& catalogue = world.catalogue(0);
+  catalogue.lists[0].items[1].definition =
+      R"({"name":"tick","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}})";
+  catalogue.note_traits();
+  const auto snapshot = world.build();
+  for (const char* name : {"", "s"}) {
+    const auto endpoint = snapshot->find(name);
+    Profile profile;
+    const auto tools = [&] {
+      return *endpoint->page(ListKind::tools, Revision::r2025_11_25, profile, "");
+    };
+    REQUIRE(tools().find("tick") != std::string::npos);
+    profile.apps = false;
+    REQUIRE(tools().find("tick") == std::string::npos);
+    REQUIRE(tools().find("read") != std::string::npos);
+    profile.page_size = 1;
+    REQUIRE_FALSE(json::find(tools(), "nextCursor"));
+    REQUIRE(endpoint->tool(*name ? "tick" : "s__tick"));
+  }
+}
+
 constexpr const char* kSkillServer =
     R"({"resources":{},"experimental":{"com.example/x":{}},"extensions":{)"
     R"("io.modelcontextprotocol/skills":{"directoryRead":true},"com.example/more":{"k":[1]},)"

@@ -113,6 +113,15 @@ TEST_CASE("a legacy caller declares nothing to a modern server; its log level go
   REQUIRE_FALSE(json::find(meta, "progressToken"));
 }
 
+TEST_CASE("the extensions of a legacy caller go along to a modern server") {
+  auto call = call_of(Method::tools_call, R"({"name":"t","arguments":{}})", Revision::r2025_06_18);
+  call.caller.extensions = R"({"com.example/x":{"a":1.0}})";
+  const std::string params = hop_params(call, to(Revision::r2026_07_28));
+  REQUIRE(json::find(params, "_meta", "io.modelcontextprotocol/clientCapabilities") ==
+          R"({"extensions":{"com.example/x":{"a":1.0}}})");
+  REQUIRE(hop_params(call, to(Revision::r2025_11_25)) == call.params);
+}
+
 TEST_CASE("absent params and a _meta of the wrong kind do no harm") {
   const auto none = call_of(Method::prompts_list, {}, Revision::r2025_11_25);
   REQUIRE(hop_params(none, to(Revision::r2025_11_25)) == "{}");
