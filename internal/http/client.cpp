@@ -121,10 +121,11 @@ Task<Result<std::unique_ptr<net::ByteStream>>> Pool::secure(std::unique_ptr<net:
 // The one used last that its server has not closed meanwhile.
 std::unique_ptr<Wire> Pool::take_idle() {
   std::unique_ptr<Wire> wire;
+  const TimePoint now = Clock::now();
   while (!idle_.empty()) {
     wire = std::move(idle_.back());
     idle_.pop_back();
-    if (wire->stream->quiet()) return wire;
+    if (wire->stream->quiet(now - wire->idle_since)) return wire;
   }
   return nullptr;
 }

@@ -4,9 +4,9 @@
 // means modern with another version, taken from data.supported; anything else, a timeout included,
 // means legacy and initialize (2026-07-28 basic/versioning and transports/stdio, "Backward
 // Compatibility"; never keyed to one error code). `protocol:` of the configuration pins the era:
-// modern never falls back, legacy never probes. A known era that is refuted is given up once. A server
-// that was silent when probed, and then refuses initialize, was only slow to start: it is asked to
-// discover itself once more, with all the time that is left.
+// modern never falls back, legacy never probes. A known era that is refuted is given up once. A
+// server that was silent when probed, and then refuses initialize, was only slow to start: it is
+// asked to discover itself once more, with all the time that is left.
 //
 // Over HTTP the status counts too (2026-07-28 basic/transports/streamable-http, "Backward
 // Compatibility"): a modern error with 400, 404 or 405 means modern; 401, 403, 407, 429 and what a

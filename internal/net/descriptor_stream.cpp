@@ -28,6 +28,8 @@ namespace {
 
 // A peer that sends faster than it is read must not keep the others waiting.
 constexpr int kReadsInTurn = 4;
+// Servers give kept connections seconds before they close them.
+constexpr Milliseconds kFresh{100};
 
 // What is still to be written of a list of parts, as the kernel wants it.
 class Outgoing {
@@ -111,9 +113,9 @@ class DescriptorStream final : public ByteStream {
     return written > 0 ? static_cast<std::size_t>(written) : 0;
   }
 
-  bool quiet() const override {
+  bool quiet(Duration idle) const override {
     if (closed_) return false;
-    if (!readiness_.may_read()) return true;  // all was read, and nothing was reported since
+    if (idle < kFresh && !readiness_.may_read()) return true;
     pollfd waiting{descriptor_.get(), POLLIN, 0};
     return ::poll(&waiting, 1, 0) == 0;
   }

@@ -38,10 +38,10 @@ class ByteStream {
   // while a write is pending.
   virtual std::size_t try_write(std::span<const std::string_view> /*parts*/) { return 0; }
 
-  // Whether an idle stream is as it was left: the peer neither ended it nor sent anything, as far
-  // as the event loop has heard. Asked before a kept connection is used again, and not while a read
-  // is pending.
-  virtual bool quiet() const { return true; }
+  // Whether a stream is as it was left `idle` ago: the peer neither ended it nor sent anything.
+  // After a short while what the event loop has heard is the answer, later the kernel is asked. For
+  // a kept connection before it is used again, and not while a read is pending.
+  virtual bool quiet(Duration /*idle*/) const { return true; }
 
   virtual void shutdown_send() = 0;      // ends our side; the peer reads EOF
   virtual void close() = 0;              // ends both; pending operations answer net.closed

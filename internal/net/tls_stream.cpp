@@ -97,7 +97,7 @@ class TlsStream final : public ByteStream {
     if (starved_writer_) watch();
   }
 
-  bool quiet() const override { return !closed_ && inner_->quiet(); }
+  bool quiet(Duration idle) const override { return !closed_ && inner_->quiet(idle); }
 
   void shutdown_send() override {
     if (closed_) return;

@@ -142,6 +142,13 @@ std::optional<mcp::Era> Server::era() const {
 }
 void Server::end_session(const std::string&) {}
 void Server::roots_changed(const std::string&) {}
+bool Server::announces(mcp::ListKind) const {
+  return false;
+}
+void Server::on_extension(std::function<void(ExtensionNotice)>) {}
+std::string session_owner(std::string_view session) {
+  return "session " + std::string(session);
+}
 void Server::expect_completion(std::string, std::shared_ptr<call::Completion>) {}
 void Server::start() {}
 Task<Result<void>> Server::refresh() {

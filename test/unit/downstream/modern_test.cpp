@@ -172,7 +172,7 @@ Task<void> discover(runtime::Shard& shard) {
   CHECK(json::find(*result, "supportedVersions") == R"(["2026-07-28"])");
   CHECK(json::find_string(*result, "resultType") == "complete");
   CHECK(json::as_integer(json::find(*result, "ttlMs").value_or("")).value_or(-1) >= 0);
-  CHECK(json::find_string(*result, "cacheScope") == "private");
+  CHECK(json::find_string(*result, "cacheScope") == "public");
   CHECK(json::find(*result, "capabilities", "tools"));
   CHECK_FALSE(json::find(*result, "serverInfo"));
   const auto info = json::find(*result, "_meta", "io.modelcontextprotocol/serverInfo");

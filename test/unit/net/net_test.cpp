@@ -70,27 +70,33 @@ Task<void> look(runtime::Shard& shard) {
   REQUIRE(slept);
 }
 
-Task<void> quiet_body(runtime::Shard& shard) {
+Task<void> quiet_body(runtime::Shard& shard, Duration idle) {
   for (const bool pipe : {false, true}) {
     Ends ends = pipe ? pipe_ends(shard) : socket_ends(shard);
-    REQUIRE(ends.far->quiet());
+    co_await look(shard);
+    REQUIRE(ends.far->quiet(idle));
     Result<void> written = co_await write_all(*ends.near, "unasked");
     REQUIRE(written.has_value());
-    co_await look(shard);
-    REQUIRE_FALSE(ends.far->quiet());
+    if (idle == Duration(0)) co_await look(shard);
+    REQUIRE_FALSE(ends.far->quiet(idle));
     std::array<char, 64> buffer;
     Result<std::size_t> bytes = co_await ends.far->read_some(buffer);
     REQUIRE(bytes.has_value());
-    REQUIRE(ends.far->quiet());
+    REQUIRE(ends.far->quiet(idle));
     ends.near->close();
-    co_await look(shard);
-    REQUIRE_FALSE(ends.far->quiet());
+    if (idle == Duration(0)) co_await look(shard);
+    REQUIRE_FALSE(ends.far->quiet(idle));
     ends.far->close();
-    REQUIRE_FALSE(ends.far->quiet());
+    REQUIRE_FALSE(ends.far->quiet(idle));
   }
 }
 TEST_CASE("an idle stream is quiet until its peer says something or ends it") {
-  test::on_shard(quiet_body);
+  SECTION("after a while the kernel is asked") {
+    test::on_shard([](runtime::Shard& shard) { return quiet_body(shard, std::chrono::hours(1)); });
+  }
+  SECTION("at once, what the loop has heard counts") {
+    test::on_shard([](runtime::Shard& shard) { return quiet_body(shard, Duration(0)); });
+  }
 }
 
 Task<void> gathered_body(runtime::Shard& shard) {

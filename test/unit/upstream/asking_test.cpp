@@ -89,24 +89,27 @@ std::string declared(const call::Outcome& outcome) {
 }
 
 Task<void> asked_body(runtime::Shard& shard) {
+  const std::string extensions =
+      R"("extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]},)"
+      R"("io.modelcontextprotocol/skills":{}}})";
   Scene scene(shard);
   scene.asker->answer = R"({"action":"decline"})";
   Server server(shard, scene.config, scene.environment);
   const call::Call capable = scene.call(kAsk, mcp::kAskForm);
   call::Outcome outcome = co_await server.call(capable);
   CHECK(told(outcome) == R"({"action":"decline"})");
-  CHECK(declared(outcome) == R"({"elicitation":{}})");
+  CHECK(declared(outcome) == R"({"elicitation":{},)" + extensions);
   REQUIRE(scene.asker->asked.size() == 1);
   CHECK(scene.asker->asked[0] == R"(elicitation/create {"message":"?"} odd)");
 
   const call::Call other = scene.call(kAsk, mcp::kAskSampling | mcp::kAskRoots);
   outcome = co_await server.call(other);
-  CHECK(declared(outcome) == R"({"roots":{},"sampling":{}})");
+  CHECK(declared(outcome) == R"({"roots":{},"sampling":{},)" + extensions);
   CHECK(json::find(outcome.result, "told", "error", "code") == "-32601");
 
   const call::Call mute = scene.call(kAsk, 0);
   outcome = co_await server.call(mute);
-  CHECK(declared(outcome) == "{}");
+  CHECK(declared(outcome) == "{" + extensions);
   CHECK(scene.asker->asked.size() == 1);
   co_await end(server);
   CHECK(process::children_alive() == 0);
