@@ -11,8 +11,8 @@ import sys
 import tempfile
 import time
 
-CALLS = 1500  # of each kind
-SIZES = (100, 4096)
+SIZES = {100: 1500, 4096: 150}  # bytes of an argument: calls of each kind
+LISTS = 300
 MODERN = '2026-07-28'
 LEGACY = '2025-11-25'
 
@@ -99,10 +99,10 @@ def train(port):
     for revision in (LEGACY, MODERN):
         client = Client(port, revision)
         for server in ('modern', 'legacy'):
-            for size in SIZES:
-                for _ in range(CALLS):
+            for size, calls in SIZES.items():
+                for _ in range(calls):
                     client.call(f'{server}__echo', 'x' * size)
-        for _ in range(CALLS // 5):
+        for _ in range(LISTS):
             client.post('tools/list', {})
 
 

@@ -107,9 +107,14 @@ use_node() {
 
 # --- Building. Each preset is built at most once; a second request waits for the first.
 
-# Of the fuzz preset only the fuzz targets; of the others everything.
+# Of the fuzz preset only the fuzz targets, of the release what is run of it, with a profile; of the
+# others everything.
 configure_and_build() {
   local targets=()
+  if [ "$1" = release ]; then
+    packaging/optimise.sh mcpxd mcpx mcpx-supervise mcpx-demo-server
+    return
+  fi
   cmake --preset "$1" || return
   if [ "$1" = fuzz ]; then
     mapfile -t targets < <(ninja -C build/fuzz -t targets all | sed -n 's/^\(fuzz_[a-z0-9_]*\): phony$/\1/p' | sort -u)
