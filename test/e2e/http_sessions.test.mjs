@@ -225,7 +225,10 @@ for (const era of ['legacy', 'http+sse']) {
     for (const [name, silence] of Object.entries(SILENCES)) {
       await daemon.waitServer('web', 'ready');
       const before = count(upstream, 'tools/call');
+      const streams = [...upstream.streams];
       silence(upstream);
+      // A call that is on its way when its server ends the stream is lost; this one comes later.
+      if (/^(closes|resets)/.test(name)) await Promise.all(streams.map(({ gone }) => gone));
       const answer = await call(daemon, { after: name });
       assert.equal(text(answer), `x:{"after":"${name}"}`, `${name}: ${answer.text}`);
       assert.ok(count(upstream, 'tools/call') - before <= 2, `${name}: asked more than twice`);
