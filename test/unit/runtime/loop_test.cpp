@@ -136,8 +136,8 @@ TEST_CASE("alarms ring once, in the order of their times; one that was cleared d
   test::on_shard(alarms_body);
 }
 
-Task<void> spin(Loop& loop, const bool& stop) {
-  while (!stop) {
+Task<void> spin(Loop& loop, std::shared_ptr<const bool> stop) {
+  while (!*stop) {
     co_await loop.turn();
   }
 }
@@ -147,11 +147,11 @@ Task<void> fair_body(Shard& shard) {
   Readiness readiness(shard);
   REQUIRE(readiness.watch(pipe.ends[0]) == 0);
   readiness.input_exhausted();
-  bool stop = false;
+  const auto stop = std::make_shared<bool>(false);  // the spinner sees it after we have gone
   start(shard, spin(shard.loop(), stop));
   pipe.write('a');
   co_await readiness.readable();
-  stop = true;
+  *stop = true;
 }
 TEST_CASE("descriptors are looked at though somebody is always ready") {
   test::on_shard(fair_body);
