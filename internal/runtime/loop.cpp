@@ -78,8 +78,12 @@ void Loop::finish() {
   ::eventfd_write(event_, 1);
 }
 
+bool Loop::is_current() const {
+  return running_loop == this;
+}
+
 void Loop::post(std::function<void()> work) {
-  if (running_loop == this) {
+  if (is_current()) {
     ready_.emplace_back(std::move(work));
     return;
   }

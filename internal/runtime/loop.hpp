@@ -35,6 +35,8 @@ class Loop {
   void run();
   void finish();
 
+  bool is_current() const;  // whether it is this thread that runs it. Any thread
+
   // Both in the order of their calls, from the loop and never inside the call.
   void post(std::function<void()> work);
   void ready(Suspended chain) { ready_.emplace_back(std::move(chain)); }

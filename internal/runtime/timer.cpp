@@ -34,7 +34,7 @@ void Timer::cancel() {
 
 struct Watchdog::Impl : std::enable_shared_from_this<Watchdog::Impl> {
   Impl(Shard& shard, std::function<void()> expired_in)
-      : alarm(shard.loop(), [this] { fired(); }), expired(std::move(expired_in)) {}
+      : loop(shard.loop()), alarm(loop, [this] { fired(); }), expired(std::move(expired_in)) {}
 
   void arm(TimePoint when) {
     armed = when;
@@ -50,6 +50,12 @@ struct Watchdog::Impl : std::enable_shared_from_this<Watchdog::Impl> {
     if (expired) expired();
   }
 
+  void end() {
+    deadline = kNever;
+    alarm.clear();
+  }
+
+  Loop& loop;
   Alarm alarm;
   std::function<void()> expired;
   TimePoint deadline = kNever;
@@ -59,9 +65,13 @@ struct Watchdog::Impl : std::enable_shared_from_this<Watchdog::Impl> {
 Watchdog::Watchdog(Shard& shard, std::function<void()> expired)
     : impl_(std::make_shared<Impl>(shard, std::move(expired))) {}
 
+// What belongs to many shards is destroyed by one of them, at the end.
 Watchdog::~Watchdog() {
-  impl_->deadline = kNever;
-  impl_->alarm.clear();
+  if (impl_->loop.is_current()) {
+    impl_->end();
+  } else {
+    impl_->loop.post([impl = impl_] { impl->end(); });
+  }
 }
 
 void Watchdog::set(TimePoint deadline) {
