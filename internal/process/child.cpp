@@ -182,6 +182,9 @@ Task<void> SupervisedChild::watch() {
   }
   co_await ended_.readable();
   supervisor_ended();
+  // Whoever lets go of us last may do so on another shard.
+  reports_.release();
+  ended_.release();
   if (errors_) {
     errors_->read_deadline(Clock::now() + kDrainTime);
     co_await drained_.wait();
