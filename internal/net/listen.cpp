@@ -65,21 +65,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
  private:
   enum class Batch { more, drained, no_resources };
 
-  static Task<void> accept_all(std::shared_ptr<Acceptor> self) {
-    while (!self->stopped_) {
-      const Batch batch = self->accept_batch();
-      if (batch == Batch::drained) {
-        self->readiness_.input_exhausted();
-        co_await self->readiness_.readable();
-      } else {
-        // Between batches the others get their turn. Asking again at once when there are no
-        // descriptors left would spin (style.md P9).
-        const Milliseconds delay = batch == Batch::more ? Milliseconds(0) : self->next_delay();
-        const bool slept = co_await self->pause_.sleep_for(delay);
-        static_cast<void>(slept);  // the condition of the loop tells
-      }
-    }
-  }
+  static Task<void> accept_all(std::shared_ptr<Acceptor> self);
 
   Milliseconds next_delay() { return std::exchange(delay_, std::min(delay_ * 2, kLastBackOff)); }
 
@@ -142,6 +128,22 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   bool complaining_ = false;
   bool stopped_ = false;
 };
+
+Task<void> Acceptor::accept_all(std::shared_ptr<Acceptor> self) {
+  while (!self->stopped_) {
+    const Batch batch = self->accept_batch();
+    if (batch == Batch::drained) {
+      self->readiness_.input_exhausted();
+      co_await self->readiness_.readable();
+    } else {
+      // Between batches the others get their turn. Asking again at once when there are no
+      // descriptors left would spin (style.md P9).
+      const Milliseconds delay = batch == Batch::more ? Milliseconds(0) : self->next_delay();
+      const bool slept = co_await self->pause_.sleep_for(delay);
+      static_cast<void>(slept);  // the condition of the loop tells
+    }
+  }
+}
 
 // The socket file on disk, removed at the end unless somebody else's is there by then.
 class SocketFile {
