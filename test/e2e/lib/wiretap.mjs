@@ -11,7 +11,7 @@ const LIMIT = 256 * 1024 * 1024;  // bytes kept altogether; a soak needs no more
 const taps = new WeakMap();      // socket -> tap
 const ports = new Map();         // port of a daemon -> wire
 const ignored = new Set();
-const own = new Set();           // local ports of our client sockets: those are not mcpx
+const own = new Set();           // ends of our client sockets, "local remote": those are not mcpx
 const servers = new Map();       // port of a server here -> its connections, whoever made them
 let clock = 0;
 let kept = 0;
@@ -32,7 +32,7 @@ export function tap(port) {
 // this process.
 export function accepted(since = 0) {
   return [...servers.values()].flat().filter(
-    (c) => c.born >= since && !own.has(c.remotePort) && !ignored.has(c.port));
+    (c) => c.born >= since && !own.has(`${c.remotePort} ${c.port}`) && !ignored.has(c.port));
 }
 
 // Nothing that is said to this port of ours is said by mcpx.
@@ -55,7 +55,7 @@ function tapOf(socket) {
   if (known !== undefined) return known;
   // An end of a connection that this process made; whose it is shows once it is connected.
   if (socket.connecting || socket.remotePort === undefined) return null;
-  own.add(socket.localPort);
+  own.add(`${socket.localPort} ${socket.remotePort}`);  // mcpx may use that port towards another
   const wire = ports.get(socket.remotePort);
   let tapped = null;
   if (wire) {
