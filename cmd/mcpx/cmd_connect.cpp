@@ -32,19 +32,21 @@ class HttpTransport final : public Transport {
   HttpTransport(runtime::Shard& shard, http::Origin origin, const http::Client::Options& options,
                 std::string authorization)
       : client_(shard, std::move(origin), options), authorization_(std::move(authorization)) {}
-  Task<Result<std::unique_ptr<http::Response>>> send(const http::Request& request) override {
-    std::vector<http1::Field> fields(request.fields.begin(), request.fields.end());
-    if (!authorization_.empty()) fields.emplace_back("Authorization", authorization_);
-    http::Request own = request;
-    own.fields = fields;
-    Result<std::unique_ptr<http::Response>> response = co_await client_.send(own);
-    co_return response;
-  }
+  Task<Result<std::unique_ptr<http::Response>>> send(const http::Request& request) override;
 
  private:
   http::Client client_;
   const std::string authorization_;
 };
+
+Task<Result<std::unique_ptr<http::Response>>> HttpTransport::send(const http::Request& request) {
+  std::vector<http1::Field> fields(request.fields.begin(), request.fields.end());
+  if (!authorization_.empty()) fields.emplace_back("Authorization", authorization_);
+  http::Request own = request;
+  own.fields = fields;
+  Result<std::unique_ptr<http::Response>> response = co_await client_.send(own);
+  co_return response;
+}
 
 // "NAME" or "p/PROFILE", each segment encoded.
 std::string target_of(const std::optional<std::string>& endpoint) {

@@ -6,9 +6,8 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "ask/state.hpp"
+#include "base/digest.hpp"
 #include "store/store.hpp"
 
 namespace mcpx::ask {
@@ -20,13 +19,6 @@ constexpr Milliseconds kKept = std::chrono::hours(24 * 9);  // from its first us
                                                             // the longest state_ttl, and one more
 constexpr Milliseconds kOften = std::chrono::minutes(10);
 constexpr Milliseconds kSoon{5'000};  // while the store has not been read yet
-
-std::string to_hex(const Seal::Key& key) {
-  std::string out;
-  for (const unsigned char byte : key.bytes)
-    out += fmt::format("{:02x}", byte);
-  return out;
-}
 
 // nullopt: it is none of ours.
 std::optional<Seal::Key> key_of(const store::SealKeyRow& row) {
@@ -45,7 +37,7 @@ std::optional<Seal::Key> key_of(const store::SealKeyRow& row) {
 store::SealKeyRow row_of(const Seal::Key& key) {
   store::SealKeyRow row;
   row.id = key.id;
-  row.secret = to_hex(key);
+  row.secret = hex({reinterpret_cast<const char*>(key.bytes.data()), key.bytes.size()});
   row.from = key.from;
   return row;
 }

@@ -70,10 +70,9 @@ Seal::Key Seal::random_key(std::int64_t from) {
   Key key;
   key.from = from;
   fill_random(key.bytes.data(), key.bytes.size());
-  std::array<unsigned char, kKeyId> id{};
-  fill_random(id.data(), id.size());
-  for (const unsigned char byte : id)
-    key.id += fmt::format("{:02x}", byte);
+  std::string id(kKeyId, '\0');
+  fill_random(bytes_of(id), id.size());
+  key.id = hex(id);
   return key;
 }
 

@@ -8,12 +8,18 @@
 namespace mcpx {
 
 std::string sha256_hex(std::string_view bytes) {
+  std::array<char, SHA256_DIGEST_LENGTH> hash{};
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+         reinterpret_cast<unsigned char*>(hash.data()));
+  return hex({hash.data(), hash.size()});
+}
+
+std::string hex(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> hash{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), hash.data());
   std::string out;
-  out.reserve(2 * hash.size());
-  for (const unsigned char byte : hash) {
+  out.reserve(2 * bytes.size());
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
     out += kDigits[byte >> 4];
     out += kDigits[byte & 15];
   }

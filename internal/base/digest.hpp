@@ -1,4 +1,4 @@
-// Digests and Base64. Pure. Thread: any.
+// Digests, hexadecimal and Base64. Pure. Thread: any.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 namespace mcpx {
 
 std::string sha256_hex(std::string_view bytes);  // 64 lower-case digits
+std::string hex(std::string_view bytes);         // two lower-case digits for each
 std::string base64(std::string_view bytes);      // RFC 4648 section 4, with padding
 
 }  // namespace mcpx

@@ -48,14 +48,6 @@ std::string check_of(std::string_view endpoint, mcp::ListKind kind, std::string_
   return sha256_hex(text).substr(0, kCheckDigits);
 }
 
-std::string hex(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size() * 2);
-  for (const char byte : bytes)
-    out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return out;
-}
-
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

@@ -1,5 +1,6 @@
 #include "runtime/timer.hpp"
 
+#include <atomic>
 #include <utility>
 
 #include "runtime/loop.hpp"
@@ -47,7 +48,7 @@ struct Watchdog::Impl : std::enable_shared_from_this<Watchdog::Impl> {
     if (deadline == kNever) return;
     if (Clock::now() < deadline) return arm(deadline);
     deadline = kNever;
-    if (expired) expired();
+    if (expired && !gone.load()) expired();
   }
 
   void end() {
@@ -60,6 +61,7 @@ struct Watchdog::Impl : std::enable_shared_from_this<Watchdog::Impl> {
   std::function<void()> expired;
   TimePoint deadline = kNever;
   TimePoint armed = kNever;
+  std::atomic<bool> gone = false;  // and with it whoever `expired` is about
 };
 
 Watchdog::Watchdog(Shard& shard, std::function<void()> expired)
@@ -70,6 +72,7 @@ Watchdog::~Watchdog() {
   if (impl_->loop.is_current()) {
     impl_->end();
   } else {
+    impl_->gone.store(true);
     impl_->loop.post([impl = impl_] { impl->end(); });
   }
 }

@@ -204,6 +204,17 @@ Task<void> wait_long(Shard& shard, int descriptor, std::shared_ptr<int> held) {
   *held = 3;
 }
 
+TEST_CASE("a watchdog that another thread destroyed does not bark") {
+  Shard shard(0);
+  bool expired = false;
+  auto watchdog = std::make_unique<Watchdog>(shard, [&expired] { expired = true; });
+  watchdog->set(Clock::now());  // nobody runs the loop yet
+  watchdog.reset();
+  shard.finish();
+  shard.run();
+  REQUIRE_FALSE(expired);
+}
+
 TEST_CASE("a loop that goes takes along who waits for a time or a descriptor") {
   const auto held = std::make_shared<int>(0);
   Pipe pipe;
