@@ -33,9 +33,9 @@ constexpr std::array<ChangeKind, 3> kKinds = {
 // Resources below those that are watched which wait for one slow reader; of further ones it is told
 // by what it watches.
 constexpr std::size_t kUpdatesWaiting = 1'024;
-constexpr std::size_t kSaidWaiting = 64;  // messages; the oldest are dropped
-// Notices of extensions that wait for one slow reader; the oldest goes first.
-constexpr std::size_t kNoticesWaiting = 256;
+// Whole messages that wait for one slow reader; the oldest go first.
+constexpr std::size_t kMessagesWaiting = 256;
+constexpr std::size_t kMessageBytes = 1024 * 1024;
 // What a listen waits for servers before it is acknowledged.
 constexpr Milliseconds kAgreement{5'000};
 
@@ -147,14 +147,25 @@ struct ChangeStreams::Stream {
   // A newer GET of the same session took over.
   bool superseded() const { return session && session->live.stream.load() != number; }
 
+  void say(const std::string& message) {
+    messages.push_back(message);
+    message_bytes += message.size();
+    while (messages.size() > kMessagesWaiting ||
+           (message_bytes > kMessageBytes && messages.size() > 1)) {
+      message_bytes -= messages.front().size();
+      messages.pop_front();
+    }
+    waiter.wake();
+  }
+
   ChangeStreams& owner;
   std::string endpoint;
   ChangeSet wanted;
   ChangeSet pending = 0;
   WatchedSet watched;                // of a listen
   std::set<std::string> updated;     // URIs as the client is told of them
-  std::vector<std::string> said;     // whole messages
-  std::deque<std::string> notices;   // of extensions, whole
+  std::deque<std::string> messages;  // whole ones
+  std::size_t message_bytes = 0;     // of them
   std::string meta;                  // of each notification; empty for none
   const Session* session = nullptr;  // of a GET stream
   std::uint64_t number = 0;
@@ -180,9 +191,7 @@ void ChangeStreams::publish(std::string_view server, const upstream::ExtensionNo
     const std::string& session = stream->session->id;
     if (session == notice.told) continue;
     if (!notice.owner.empty() && notice.owner != upstream::session_owner(session)) continue;
-    if (stream->notices.size() >= kNoticesWaiting) stream->notices.pop_front();
-    stream->notices.push_back(notice.json);
-    stream->waiter.wake();
+    stream->say(notice.json);
   }
 }
 
@@ -205,9 +214,7 @@ void ChangeStreams::publish(const registry::Updates& updates, const Subscription
 void ChangeStreams::say(const Session& session, const std::string& message) {
   for (Stream* stream : streams_) {
     if (stream->session != &session || stream->superseded()) continue;
-    if (stream->said.size() == kSaidWaiting) stream->said.erase(stream->said.begin());
-    stream->said.push_back(message);
-    stream->waiter.wake();
+    stream->say(message);
   }
 }
 
@@ -274,8 +281,9 @@ Task<Result<void>> ChangeStreams::send_changes(http::Exchange& exchange, Stream&
   co_return sent;
 }
 
-Task<Result<void>> ChangeStreams::send_said(http::Exchange& exchange, Stream& stream) {
-  const std::vector<std::string> messages = std::exchange(stream.said, {});
+Task<Result<void>> ChangeStreams::send_messages(http::Exchange& exchange, Stream& stream) {
+  const std::deque<std::string> messages = std::exchange(stream.messages, {});
+  stream.message_bytes = 0;
   Result<void> sent;
   for (const std::string& message : messages) {
     sent = co_await exchange.send_event(message);
@@ -291,16 +299,6 @@ Task<Result<void>> ChangeStreams::send_updates(http::Exchange& exchange, Stream&
     json::ObjectBuilder params;
     params.raw("_meta", stream.meta).string("uri", uri);
     const std::string text = notification(mcp::Method::notify_resources_updated, params.take());
-    sent = co_await exchange.send_event(text);
-    if (!sent) break;
-  }
-  co_return sent;
-}
-
-Task<Result<void>> ChangeStreams::send_notices(http::Exchange& exchange, Stream& stream) {
-  const std::deque<std::string> notices = std::exchange(stream.notices, {});
-  Result<void> sent;
-  for (const std::string& text : notices) {
     sent = co_await exchange.send_event(text);
     if (!sent) break;
   }
@@ -323,10 +321,8 @@ Task<void> ChangeStreams::run(http::Exchange& exchange, Stream& stream) {
       sent = co_await send_changes(exchange, stream);
     } else if (!stream.updated.empty()) {
       sent = co_await send_updates(exchange, stream);
-    } else if (!stream.said.empty()) {
-      sent = co_await send_said(exchange, stream);
-    } else if (!stream.notices.empty()) {
-      sent = co_await send_notices(exchange, stream);
+    } else if (!stream.messages.empty()) {
+      sent = co_await send_messages(exchange, stream);
     } else if (quiet) {
       quiet = false;
       sent = co_await exchange.send_keep_alive();

@@ -76,9 +76,8 @@ class ChangeStreams {
  private:
   struct Stream;
   Task<Result<void>> send_changes(http::Exchange& exchange, Stream& stream);
-  Task<Result<void>> send_said(http::Exchange& exchange, Stream& stream);
+  Task<Result<void>> send_messages(http::Exchange& exchange, Stream& stream);
   Task<Result<void>> send_updates(http::Exchange& exchange, Stream& stream);
-  Task<Result<void>> send_notices(http::Exchange& exchange, Stream& stream);
   void publish(std::string_view server, const upstream::ExtensionNotice& notice);
   Task<void> watch(std::vector<Wish>& wishes);
   Task<void> renew_one(const Stream* stream, std::uint64_t number, Watched before,
