@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -23,6 +24,10 @@ namespace {
 
 constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
 constexpr int kBatch = 64;      // accepts per wake-up, so that a flood does not starve the shard
+// Connections another shard was given and has not taken yet: each holds a descriptor that no limit
+// of connections counts, so a shard that is busy makes the rest wait in the kernel.
+constexpr int kAhead = 32;
+constexpr Milliseconds kAheadPause{1};
 constexpr Milliseconds kFirstBackOff{50};
 constexpr Milliseconds kLastBackOff{200};
 
@@ -63,14 +68,21 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   }
 
  private:
-  enum class Batch { more, drained, no_resources };
+  enum class Batch { more, drained, ahead, no_resources };
 
   static Task<void> accept_all(std::shared_ptr<Acceptor> self);
 
-  Milliseconds next_delay() { return std::exchange(delay_, std::min(delay_ * 2, kLastBackOff)); }
+  // Between batches the others get their turn. Asking again at once when there are no descriptors
+  // left would spin (style.md P9).
+  Milliseconds pause_after(Batch batch) {
+    if (batch == Batch::more) return Milliseconds(0);
+    if (batch == Batch::ahead) return kAheadPause;
+    return std::exchange(delay_, std::min(delay_ * 2, kLastBackOff));
+  }
 
   Batch accept_batch() {
     for (int i = 0; i < kBatch && !stopped_; ++i) {
+      if (*ahead_ >= kAhead) return Batch::ahead;
       Address from;
       from.size = sizeof(from.storage);
       Descriptor connection(
@@ -110,7 +122,9 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
       return (*accepted)(target, make_stream(target, std::move(connection), std::move(peer)));
     }
     auto moved = std::make_shared<Descriptor>(std::move(connection));
-    target.post([&target, moved, peer = std::move(peer), accepted = accepted_] {
+    ++*ahead_;
+    target.post([&target, moved, peer = std::move(peer), accepted = accepted_, ahead = ahead_] {
+      --*ahead;
       (*accepted)(target, make_stream(target, std::move(*moved), peer));
     });
   }
@@ -123,6 +137,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   std::string address_;
   std::vector<runtime::Shard*> shards_;
   std::shared_ptr<const Listener::OnConnection> accepted_;
+  const std::shared_ptr<std::atomic<int>> ahead_ = std::make_shared<std::atomic<int>>(0);
   std::size_t next_ = 0;
   Milliseconds delay_ = kFirstBackOff;
   bool complaining_ = false;
@@ -136,10 +151,7 @@ Task<void> Acceptor::accept_all(std::shared_ptr<Acceptor> self) {
       self->readiness_.input_exhausted();
       co_await self->readiness_.readable();
     } else {
-      // Between batches the others get their turn. Asking again at once when there are no
-      // descriptors left would spin (style.md P9).
-      const Milliseconds delay = batch == Batch::more ? Milliseconds(0) : self->next_delay();
-      const bool slept = co_await self->pause_.sleep_for(delay);
+      const bool slept = co_await self->pause_.sleep_for(self->pause_after(batch));
       static_cast<void>(slept);  // the condition of the loop tells
     }
   }

@@ -1,5 +1,6 @@
 // Listeners: round robin over shards, descriptors running out, socket files.
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,10 +12,13 @@
 #include <fstream>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "net/address.hpp"
+#include "net/descriptor.hpp"
 #include "net/endpoint.hpp"
 #include "runtime/mailbox.hpp"
 #include "runtime/task_group.hpp"
@@ -254,6 +258,40 @@ TEST_CASE("connections are handed to the shards in turn, each on its own thread"
     shard->finish();
   for (auto& shard : shards)
     shard->join();
+}
+
+TEST_CASE("a shard that takes no connections yet does not use up the descriptors") {
+  constexpr std::size_t kClients = 100;
+  runtime::Shard door(0);
+  runtime::Shard busy(1);
+  runtime::Shard* const target[] = {&busy};
+  auto bound = listen_tcp(door, "127.0.0.1", 0);
+  REQUIRE(bound.has_value());
+  std::unique_ptr<Listener> listener = std::move(*bound);
+  std::size_t taken = 0;
+  std::promise<void> all;
+  NoDescriptors none;
+  none.free(kClients + kClients / 2);  // of the second half, what is accepted
+  std::vector<Descriptor> clients;
+  const std::optional<Address> address = parse_ip("127.0.0.1", listener->port());
+  for (std::size_t i = 0; i < kClients; ++i) {
+    clients.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(clients.back().get(), address->get(), address->size) == 0);
+  }
+  listener->start(target, [&](runtime::Shard&, std::unique_ptr<ByteStream>) {
+    if (++taken == kClients) all.set_value();
+  });
+  std::promise<void> accepted;
+  door.post([&] { accepted.set_value(); });  // behind the first look at what waits
+  door.start();
+  accepted.get_future().get();
+  busy.start();
+  CHECK(all.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+  door.post([&] { listener.reset(); });
+  for (runtime::Shard* shard : {&door, &busy}) {
+    shard->finish();
+    shard->join();
+  }
 }
 
 }  // namespace
