@@ -134,7 +134,9 @@ async function serve(request, response) {
   }
   if (method === 'tools/call' && params.arguments.fault === 'forget sessions') {
     sessions.clear();
-    return refusals[refused++ % refusals.length](response, id);
+    // A modern server has no sessions: a JSON-RPC error would be its own answer to the call, and go to
+    // the caller as it is.
+    return refusals[era === 'legacy' ? refused++ % refusals.length : 0](response, id);
   }
   const answer = echo.answer(method, params);
   if (method === 'tools/call') return call(response, { id, params, answer });
