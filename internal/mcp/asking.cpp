@@ -1,5 +1,7 @@
 #include "mcp/asking.hpp"
 
+#include <utility>
+
 #include "json/splice.hpp"
 #include "rpc/message.hpp"
 
@@ -119,6 +121,20 @@ std::string client_capabilities(Askable askable) {
     out.raw("elicitation", elicitation.take());
   }
   return out.take();
+}
+
+std::string widened_capabilities(Raw capabilities, Askable askable, Askable extra) {
+  const std::string all = client_capabilities(static_cast<Askable>(askable | extra));
+  json::Splice widened(capabilities);
+  const std::pair<std::string_view, Askable> kinds[] = {
+      {"elicitation", kAskForm | kAskUrl},
+      {"sampling", kAskSampling | kAskSamplingTools | kAskSamplingContext},
+      {"roots", kAskRoots}};
+  for (const auto& [name, bits] : kinds) {
+    const auto own = json::find(all, name);
+    if ((extra & bits) && own) widened.set(name, std::string(*own));
+  }
+  return widened.text();
 }
 
 std::optional<QuestionKind> question_kind(std::string_view method, Raw params) {

@@ -25,6 +25,9 @@ Askable askable_of(json::Raw capabilities, Revision revision);
 // The raw ClientCapabilities object that says so.
 std::string client_capabilities(Askable askable);
 
+// Raw ClientCapabilities that say this too; what they say besides stays.
+std::string widened_capabilities(json::Raw capabilities, Askable askable, Askable extra);
+
 enum class QuestionKind : std::uint8_t { form, url, sampling, roots };
 // nullopt for every other method, and for a mode of elicitation that nobody has defined.
 std::optional<QuestionKind> question_kind(std::string_view method, json::Raw params);
