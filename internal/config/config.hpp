@@ -171,6 +171,37 @@ struct Client {
   std::optional<std::size_t> page_size;  // 0: one page
 };
 
+// What becomes of a question that no connected client can answer.
+enum class BrokerPolicy : std::uint8_t { ask, decline, error };
+enum class QuestionMode : std::uint8_t { form, url, sampling, roots };
+enum class RuleAnswer : std::uint8_t { ask, accept, decline, cancel, error };
+
+// The first that matches decides; what is not set matches everything, but not all of them.
+struct BrokerRule {
+  std::string server, tool, field;  // glob patterns; the field is one of the form's
+  std::optional<QuestionMode> mode;
+  RuleAnswer answer = RuleAnswer::ask;
+  std::string content;  // of an accepted form: raw JSON object
+};
+
+// What may be asked in the place of a client that cannot be: bits of Broker::declare.
+inline constexpr std::uint8_t kDeclareForm = 1, kDeclareUrl = 2, kDeclareSampling = 4,
+                              kDeclareSamplingTools = 8;
+
+struct Broker {
+  std::uint8_t declare =
+      0;  // to servers, for clients of /mcp that do not; 0: it stands in for none
+  bool pass_through = false;  // for those of /mcp/{server} too
+  BrokerPolicy policy = BrokerPolicy::ask;
+  std::vector<BrokerRule> rules;
+  bool passwords = false;           // forms may ask for what looks like one
+  Milliseconds timeout{3'600'000};  // of a question; then the server is answered `cancel`
+  std::size_t questions = 256;      // waiting at once
+  std::size_t per_server = 64;      // of them, of one server
+  std::size_t question_bytes = 256u << 10;
+  std::size_t history = 1000;  // settled ones that are kept
+};
+
 struct Config {
   std::string file;  // where it came from
   Listen listen;
@@ -183,7 +214,8 @@ struct Config {
   LogFormat log_format = LogFormat::human;
   std::string log_file;
   std::size_t names_max = 64;
-  std::size_t page_size = 0;              // entries of a list sent at once; 0: all
+  std::size_t page_size = 0;  // entries of a list sent at once; 0: all
+  Broker broker;
   std::vector<Client> clients;            // in the order of the file; the first that fits counts
   Milliseconds session_idle{86'400'000};  // a legacy session unused for that long ends; 0: never
   Milliseconds ready_wait{5'000};         // a list waits this long at most for the first server

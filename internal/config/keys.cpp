@@ -224,7 +224,7 @@ std::string default_state_dir(const Environment& environment) {
   return home.empty() ? std::string() : home + "/.local/state/mcpx";
 }
 
-constexpr std::array<Key<Draft>, 19> kRoot = {{
+constexpr std::array<Key<Draft>, 20> kRoot = {{
     {"listen", read_listen, "listen: {http: 127.0.0.1:7332}"},
     {"limits", read_limits, "limits: {body: 16MiB}"},
     {"ask", read_ask, "ask: {timeout: 5m}"},
@@ -234,6 +234,7 @@ constexpr std::array<Key<Draft>, 19> kRoot = {{
     {"names", read_names, "names: {max: 64}"},
     {"lists", read_lists, "lists: {page_size: 100}"},
     {"clients", read_clients, "clients: {some-client: {names: {max: 48}}}"},
+    {"broker", read_broker, "broker: {declare: [form, url]}"},
     {"path", in_config<read_path>, "path: [/opt/node/bin]"},
     {"ready_wait", in_config<duration_key<&Config::ready_wait, 0, Config>>, "ready_wait: 5s"},
     {"shutdown_grace", in_config<duration_key<&Config::shutdown_grace, 0, Config>>,
@@ -283,6 +284,7 @@ std::vector<std::string> known_keys() {
   add_keys(out, "sessions.", kSessions);
   add_keys(out, "names.", kNames);
   add_keys(out, "lists.", kLists);
+  add_broker_keys(out);
   for (const std::string& key : known_client_keys())
     out.push_back("clients.NAME." + key);
   for (const std::string& key : known_server_keys())

@@ -51,6 +51,10 @@ void read_clients(Context& context, const Field& field, Draft& draft);
 // A number of entries, or "all", which is 0.
 void read_page_size(Context& context, const Field& field, std::size_t& size);
 
+// `broker:`, what becomes of questions that no connected client can answer.
+void read_broker(Context& context, const Field& field, Draft& draft);
+void add_broker_keys(std::vector<std::string>& out);  // "broker.policy"
+
 // After everything was read: what servers left to the file, and what the environment decides.
 void apply_defaults(Context& context, Draft& draft);
 
