@@ -64,6 +64,31 @@ constexpr std::array kMigrations = {
               "  expires_at INTEGER NOT NULL"
               ") STRICT, WITHOUT ROWID;"
               "CREATE INDEX spent_by_expiry ON spent_states (expires_at);"},
+    // Questions for whoever can answer them, and who did.
+    Migration{5,
+              "CREATE TABLE questions ("
+              "  id TEXT PRIMARY KEY,"
+              "  state TEXT NOT NULL,"
+              "  server TEXT NOT NULL,"
+              "  target TEXT NOT NULL,"
+              "  method TEXT NOT NULL,"
+              "  kind TEXT NOT NULL,"
+              "  params TEXT NOT NULL,"
+              "  call_key TEXT NOT NULL,"
+              "  principal TEXT NOT NULL,"
+              "  client TEXT NOT NULL,"
+              "  redrive TEXT NOT NULL,"
+              "  created_at INTEGER NOT NULL,"
+              "  expires_at INTEGER NOT NULL,"
+              "  action TEXT NOT NULL,"
+              "  result TEXT NOT NULL,"
+              "  error TEXT NOT NULL,"
+              "  answered_at INTEGER NOT NULL,"
+              "  surface TEXT NOT NULL,"
+              "  answered_by TEXT NOT NULL,"
+              "  used INTEGER NOT NULL"
+              ") STRICT;"
+              "CREATE INDEX questions_by_state ON questions (state, created_at);"},
 };
 
 Result<void> apply(Database& database, const Migration& migration) {

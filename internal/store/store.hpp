@@ -33,6 +33,7 @@
 #include "store/catalogues.hpp"
 #include "store/children.hpp"
 #include "store/eras.hpp"
+#include "store/questions.hpp"
 #include "store/seals.hpp"
 #include "store/sessions.hpp"
 
@@ -79,6 +80,7 @@ class Store {
   Children& children() { return children_; }
   Sessions& sessions() { return sessions_; }
   Seals& seals() { return seals_; }
+  Questions& questions() { return questions_; }
   // Drops what is known of servers that are not in `servers`.
   Task<Result<void>> keep_only(std::vector<std::string> servers);
 
@@ -135,6 +137,7 @@ class Store {
   Children children_{*this};
   Sessions sessions_{*this};
   Seals seals_{*this};
+  Questions questions_{*this};
 };
 
 template <class T>
