@@ -33,6 +33,8 @@ struct Question {
 // What the server is to be answered: exactly one of the two, both raw JSON.
 struct Response {
   std::string result, error;
+  bool unreachable = false;  // the client is gone: somebody else may be asked in its place
+  bool interrupted = false;  // mcpx is stopping: the question is asked again by the next one
 
   static Response of_result(std::string raw);
   static Response of_error(std::string raw);
