@@ -4,12 +4,13 @@
 //   admin::Admin admin(registry, redactor, std::move(facts));
 //   http::Server server(options, {{"/v1", &admin}, ...});
 //
-// The registry outlives it. It keeps nothing running: to stop it, stop
-// the http server. Every reply is JSON; errors are {"error":{"code","message","remedy"}}. Texts
-// that come from a server, its output or an error pass the Redactor, names and states do not.
-// Thread: handle() on the exchange's shard; made and destroyed at startup.
+// The registry outlives it. It keeps running only calls that wait for answers (Calls): stop().
+// Every reply is JSON; errors are {"error":{"code","message","remedy"}}. Texts that come from a
+// server, its output or an error pass the Redactor, names and states do not. Thread: handle() on
+// the exchange's shard; made and destroyed at startup.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -26,7 +27,14 @@
 #include "store/store.hpp"
 #include "upstream/server.hpp"
 
+namespace mcpx::broker {
+class Broker;
+}
+
 namespace mcpx::admin {
+
+class Calls;
+struct Reply;
 
 // What came of POST /v1/reload.
 struct Reloaded {
@@ -49,6 +57,7 @@ struct Facts {
   std::function<store::Status()> store;
   std::function<std::size_t()> retiring;   // servers that a reload took out and that still finish
   std::function<Task<Reloaded>()> reload;  // empty: there is no reloading
+  broker::Broker* broker = nullptr;        // outlives the admin; null: no questions are kept
 };
 
 class Admin final : public http::Handler {
@@ -59,10 +68,13 @@ class Admin final : public http::Handler {
   Admin& operator=(const Admin&) = delete;
 
   Task<void> handle(http::Exchange& exchange) override;
+  void begin_shutdown();  // event streams end; any thread
+  Task<void> stop();      // calls that wait for answers end; once, on the first shard
+  std::shared_ptr<const Redactor> redactor() const { return std::atomic_load(&redactor_); }
+  bool closing() const { return closing_.load(std::memory_order_relaxed); }
   void set_redactor(std::shared_ptr<const Redactor> redactor);  // any thread
 
  private:
-  struct Reply;
   Task<Reply> route(http::Exchange& exchange, std::string_view path);
   Reply health() const;
   Task<Reply> status();
@@ -70,7 +82,6 @@ class Admin final : public http::Handler {
   Task<Reply> one_server(std::string name);
   Task<Reply> refresh(std::string name);
   Task<Reply> reload();
-  std::shared_ptr<const Redactor> redactor() const { return std::atomic_load(&redactor_); }
   std::shared_ptr<upstream::Server> server_named(const std::string& name) const;  // null: none
   Reply tools(std::string_view query) const;
   Task<Reply> call_tool(http::Exchange& exchange, std::string name);
@@ -79,6 +90,8 @@ class Admin final : public http::Handler {
   std::shared_ptr<const Redactor> redactor_;  // read and swapped with std::atomic_load/store
   Facts facts_;
   TimePoint started_;
+  std::atomic<bool> closing_{false};
+  std::unique_ptr<Calls> calls_;  // null without a broker
 };
 
 }  // namespace mcpx::admin

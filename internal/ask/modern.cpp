@@ -138,6 +138,8 @@ Task<call::Outcome> call_anew(const Modern& request, const std::string& binding,
   bounds.rounds = request.limits.rounds;
   bounds.per_server = request.limits.per_server;
   bounds.names_server = request.names_server;
+  bounds.otherwise = request.otherwise;
+  bounds.otherwise_askable = request.otherwise_askable;
   const std::uint64_t id = desk.begin(request.holds, request.server, request.call, binding, bounds,
                                       request.limits.state_ttl);
   Desk::Step step = co_await wait_at(request, index, id, std::move(responses));

@@ -32,6 +32,8 @@ struct Modern {
   std::string_view endpoint;
   bool names_server = false;  // in the message of a question
   config::Ask limits;
+  std::shared_ptr<call::Asker> otherwise;  // see Parked::Bounds
+  mcp::Askable otherwise_askable = 0;
   const States* states = nullptr;
   store::Store* store = nullptr;  // where it is kept which states were used; null: nowhere
   std::span<Desk* const> desks;   // by shard index; null where there is none

@@ -109,7 +109,7 @@ void Parked::copy(const call::Call& call) {
   call_.caller.progress_token = progress_token_;
   call_.caller.log_level = log_level_;
   call_.caller.request_id = request_id_;
-  call_.caller.askable = caller.askable;
+  call_.caller.askable = static_cast<mcp::Askable>(caller.askable | bounds_.otherwise_askable);
   if (caller.sink) call_.caller.sink = voice_;
   call_.caller.cancel = &cancel_;
   call_.caller.shard = &shard_;
@@ -187,6 +187,10 @@ std::optional<call::Response> Parked::held_answer(const std::string& key,
 }
 
 Task<call::Response> Parked::ask(const call::Question& question, runtime::CancelSource& withdrawn) {
+  const mcp::Askable needed = mcp::needed_for(question.kind, question.params);
+  if (bounds_.otherwise && (askable_ & needed) != needed) {
+    co_return co_await bounds_.otherwise->ask(question, withdrawn);
+  }
   const std::string key = key_of(question);
   if (auto held = held_answer(key, question)) co_return std::move(*held);
   const bool too_many = out_.size() >= kAtMost || rounds_ >= bounds_.rounds ||

@@ -39,6 +39,9 @@ class Parked final : public call::Asker, public std::enable_shared_from_this<Par
     std::size_t rounds = 0;
     std::size_t per_server = 0;  // questions a minute; 0: not bounded
     bool names_server = false;   // to the caller, in the message
+    // Asked what the caller cannot be, if that is among `otherwise_askable`; may be null.
+    std::shared_ptr<call::Asker> otherwise;
+    mcp::Askable otherwise_askable = 0;
   };
   // Questions out at once; more are not passed on.
   static constexpr std::size_t kAtMost = 16;

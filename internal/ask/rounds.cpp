@@ -115,6 +115,13 @@ std::string next_params(json::Raw original, const Round& round) {
   return params.text();
 }
 
+bool was_interrupted(const Round& round) {
+  for (const Asked& asked : round.questions) {
+    if (asked.response.interrupted) return true;
+  }
+  return false;
+}
+
 const std::string* refusal_in(const Round& round) {
   for (const Asked& asked : round.questions) {
     if (!asked.response.error.empty()) return &asked.response.error;
@@ -130,7 +137,7 @@ bool needs_input(const call::Outcome& outcome) {
 }
 
 Task<void> answer_in_rounds(upstream::Server& server, call::Call& call, call::Outcome& outcome,
-                            std::size_t rounds) {
+                            std::size_t rounds, BeforeRound before_round) {
   const std::string original(call.params);
   std::string params;
   call.message = nullptr;  // its spans are of the first round
@@ -150,7 +157,15 @@ Task<void> answer_in_rounds(upstream::Server& server, call::Call& call, call::Ou
           "report this to the server's author", server.name());
       co_return;
     }
+    if (before_round) before_round(outcome);
     co_await ask_all(server, call.caller, *round);
+    if (was_interrupted(*round)) {
+      outcome =
+          failure("ask.interrupted",
+                  fmt::format("mcpx stops while server {} waits for input", server.name()),
+                  "call again; what is answered until then is not asked again", server.name());
+      co_return;
+    }
     if (const std::string* refusal = refusal_in(*round)) {
       outcome = call::Outcome::of_error(*refusal, call.caller.revision);
       co_return;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include "call/call.hpp"
 #include "runtime/task.hpp"
@@ -19,7 +20,9 @@ bool needs_input(const call::Outcome& outcome);
 // Takes such an outcome of `call` to an answer: the caller is asked and the call made again, for as
 // many rounds. Errors: those of the server; ask.rounds when it asks on and on; what the client
 // answered to a question that has no other refusal.
+// `before_round` is called with the server's result whenever it is about to be answered.
+using BeforeRound = std::function<void(const call::Outcome& outcome)>;
 Task<void> answer_in_rounds(upstream::Server& server, call::Call& call, call::Outcome& outcome,
-                            std::size_t rounds);
+                            std::size_t rounds, BeforeRound before_round = nullptr);
 
 }  // namespace mcpx::ask

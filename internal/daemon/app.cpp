@@ -15,6 +15,8 @@
 
 #include "admin/admin.hpp"
 #include "base/redact.hpp"
+#include "broker/broker.hpp"
+#include "broker/stand_in.hpp"
 #include "daemon/front_door.hpp"
 #include "daemon/notify.hpp"
 #include "daemon/recovery.hpp"
@@ -146,12 +148,15 @@ class App {
     front_door->connections = affordable_connections(*config_, open_files_.now);
     access_ = front_door->access;
     co_await open_store();
+    broker_ = std::make_unique<broker::Broker>(*pointers_.front(), *store_, config_->broker);
+    std::vector<store::QuestionRow> unanswered = co_await broker_->load();
     make_servers();
     registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_,
                                                      std::string(mcp::kSelf), servers_.running());
     registry_->start();
     service_ = std::make_unique<downstream::Service>(*registry_, pointers_);
     service_->keep_sessions(*store_);
+    service_->ask_instead(*broker_);
     co_await service_->start();
     make_reloader();
     make_admin();
@@ -163,6 +168,7 @@ class App {
     for (const auto& server : servers_.running()) {
       server->home().post([server] { server->start(); });
     }
+    service_->redrive(std::move(unanswered));
     co_return listen();
   }
 
@@ -203,6 +209,7 @@ class App {
     environment.starts = &starts_;
     environment.store = store_.get();
     environment.redactor = redactor_;
+    environment.nobody = std::make_shared<broker::Unattended>(*broker_);
     equip(std::move(environment), *config_);
     const std::vector<config::Fate> fates(config_->servers.size(), config::Fate::added);
     servers_.adopt(servers_.next(*config_, fates), Milliseconds(0));
@@ -212,6 +219,7 @@ class App {
   void equip(upstream::Environment environment, const config::Config& config) {
     environment.path_extra = config.path_extra;
     environment.limits = config.limits;
+    environment.nobody_askable = config.broker.declare;
     servers_.use(std::move(environment));
   }
 
@@ -254,6 +262,7 @@ class App {
 
   Task<void> follow(Reloader::ConfigPtr config, std::vector<std::string> gone) {
     config_ = config;
+    broker_->configure(config->broker);
     co_await service_->reconfigured(std::move(gone));
     background_.spawn("prune", forget_others(std::move(config)));
   }
@@ -264,6 +273,7 @@ class App {
     facts.connections = [this] { return http_->connections(); };
     facts.listening = [this] { return addresses_; };
     facts.store = [this] { return store_->status(); };
+    facts.broker = broker_.get();
     facts.retiring = [this] { return servers_.retiring(); };
     if (options_.read) facts.reload = [this] { return reloader_->reload(); };
     admin_ = std::make_unique<admin::Admin>(*registry_, redactor_, std::move(facts));
@@ -329,6 +339,8 @@ class App {
     for (const auto& [listener, transport] : listeners_)
       listener->stop();
     if (reloader_) reloader_->hurry();
+    if (broker_) broker_->shut_down();
+    if (admin_) admin_->begin_shutdown();
     if (service_) service_->begin_shutdown();
     if (http_) {
       for (runtime::Shard* shard : pointers_) {
@@ -338,6 +350,7 @@ class App {
         co_await runtime::run_on<bool>(*shard, there);
       }
     }
+    if (admin_) co_await admin_->stop();
     if (service_) co_await service_->stop();
     if (reloader_) co_await reloader_->join();
     starts_.open_wide();
@@ -352,6 +365,8 @@ class App {
     registry_.reset();
     servers_.clear();
     co_await background_.join();
+    if (broker_) co_await broker_->join();
+    broker_.reset();  // and its alarm, for which its shard would stay
     if (store_) co_await store_->close(Clock::now() + kStoreWait);
     log::info("stopped");
   }
@@ -366,7 +381,8 @@ class App {
   std::vector<std::unique_ptr<runtime::Shard>> shards_;  // before, so after, everything on them
   std::vector<runtime::Shard*> pointers_;
   upstream::StartGate starts_{*shards_.front(), config_->starts_at_once};
-  std::unique_ptr<store::Store> store_;  // outlives the servers
+  std::unique_ptr<store::Store> store_;     // outlives the servers
+  std::unique_ptr<broker::Broker> broker_;  // too
   runtime::TaskGroup background_{*shards_.front()};
   runtime::OneShot<bool> recovered_;
   Servers servers_{pointers_};

@@ -38,6 +38,7 @@ CallAsker::CallAsker(Core& core, SessionPtr session, std::shared_ptr<Voice> voic
   gone_ = gone->subscribe([this](const std::string&) {
     if (voice_->resumable()) return;  // it may come back for the question
     open_ = false;
+    unreachable_ = true;
     withdraw_all("the client went away");
   });
 }
@@ -79,7 +80,7 @@ void CallAsker::expect_end_of(const call::Question& question) {
 
 Task<call::Response> CallAsker::ask(const call::Question& question,
                                     runtime::CancelSource& withdrawn) {
-  if (!open_) co_return call::Response::none(question.kind, "the call is over");
+  if (!open_) co_return none(question.kind, "the call is over");
   if (out_.size() >= kAtMost) {
     co_return call::Response::none(question.kind, "the client is asked too much already");
   }
@@ -90,14 +91,15 @@ Task<call::Response> CallAsker::ask(const call::Question& question,
   Out out(*this, core_->local(shard_).asked);
   log::debug("server {} asks {} as {}", question.server, question.method, out.id);
   if (!voice_->ask(spell(question, out.id))) {
-    co_return call::Response::none(question.kind, "the client went away");
+    unreachable_ = true;
+    co_return none(question.kind, "the client went away");
   }
   const auto subscription =
       withdrawn.subscribe([this, &out](const std::string& reason) { withdraw(out, reason); });
   runtime::Watchdog patience(shard_, [this, &out] { withdraw(out, "nobody answered in time"); });
   patience.set(Clock::now() + core_->config().ask.timeout);
   const std::optional<call::Response> answer = co_await out.entry.answer.wait();
-  if (!answer) co_return call::Response::none(question.kind, out.why);
+  if (!answer) co_return none(question.kind, out.why);
   if (!answer->error.empty()) co_return *answer;
   if (!mcp::is_answer(question.kind, answer->result)) {
     log::debug("the answer to {} is none to {}", out.id, question.method);
@@ -106,6 +108,13 @@ Task<call::Response> CallAsker::ask(const call::Question& question,
   }
   co_return call::Response::of_result(
       mcp::answer_for(question.kind, question.params, answer->result));
+}
+
+// That of a client that is gone somebody else may give.
+call::Response CallAsker::none(mcp::QuestionKind kind, std::string_view why) const {
+  call::Response response = call::Response::none(kind, why);
+  response.unreachable = unreachable_;
+  return response;
 }
 
 void CallAsker::withdraw(Out& out, std::string_view reason) {

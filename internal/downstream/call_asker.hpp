@@ -39,6 +39,7 @@ class CallAsker final : public call::Asker {
   void expect_end_of(const call::Question& question);
   bool asked_too_often(const call::Question& question);
   std::string spell(const call::Question& question, std::string_view id) const;
+  call::Response none(mcp::QuestionKind kind, std::string_view why) const;
   void withdraw(Out& out, std::string_view reason);
   void withdraw_all(std::string_view reason);
 
@@ -48,7 +49,8 @@ class CallAsker final : public call::Asker {
   std::shared_ptr<Voice> voice_;
   runtime::CancelSource::Subscription gone_;
   bool open_ = true;
-  std::vector<Out*> out_;  // each in the frame that waits for its answer
+  bool unreachable_ = false;  // the client is gone, the call goes on
+  std::vector<Out*> out_;     // each in the frame that waits for its answer
 };
 
 }  // namespace mcpx::downstream

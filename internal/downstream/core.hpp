@@ -25,6 +25,10 @@
 #include "runtime/shard.hpp"
 #include "runtime/task_group.hpp"
 
+namespace mcpx::broker {
+class Broker;
+}
+
 namespace mcpx::downstream {
 
 // Often enough for proxies that close silent connections after a minute, seldom enough to cost
@@ -73,6 +77,7 @@ struct Core : std::enable_shared_from_this<Core> {
   std::vector<std::unique_ptr<Local>> locals;  // by shard index
   std::vector<ask::Desk*> desks;               // theirs; null where there is none
   std::unique_ptr<ask::Keyring> keyring;       // null without a store; the first shard
+  broker::Broker* broker = nullptr;            // may be null; set before start()
   // The servers had their chance to come up before the first list of /mcp; any shard.
   std::atomic<bool> settled{false};
 };

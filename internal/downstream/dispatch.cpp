@@ -9,6 +9,7 @@
 #include "downstream/completion.hpp"
 #include "downstream/render.hpp"
 #include "downstream/subscribe.hpp"
+#include "downstream/substitute.hpp"
 #include "downstream/targets.hpp"
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
@@ -248,23 +249,29 @@ Task<Answer> forward(Request& request) {
   if (!carried.empty()) call.caller.client_capabilities = carried;
   upstream::Server& server = *found.target.server;
   call::Outcome outcome;
+  Substitute substitute(request, call, server.name());
   const bool may_ask = request.modern() && ask::may_ask(call);
   if (may_ask) {
-    const ask::Modern modern = modern_call(request, endpoint, server, call);
+    ask::Modern modern = modern_call(request, endpoint, server, call);
+    modern.otherwise = substitute.asker();
+    modern.otherwise_askable = substitute.askable();
     outcome = co_await ask::call_modern(modern);
   } else {
+    substitute.stand_in(call.caller);
     if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
     outcome = co_await server.call(call);
   }
-  if (request.modern() && outcome.needs_input && !may_ask) {
+  const bool answers = !request.modern() || (substitute.asker() && !may_ask);
+  if (answers && ask::needs_input(outcome)) {
+    const std::size_t rounds = request.core.config().ask.rounds;
+    ask::BeforeRound remember = substitute.remembering(server.name(), call);
+    co_await ask::answer_in_rounds(server, call, outcome, rounds, std::move(remember));
+  } else if (request.modern() && outcome.needs_input && !may_ask) {
     const ask::Modern modern = modern_call(request, endpoint, server, call);
     outcome = ask::with_own_state(modern, std::move(outcome));
   }
   if (request.modern()) {
     ask::translate_urls(outcome);
-  } else if (ask::needs_input(outcome)) {
-    const std::size_t rounds = request.core.config().ask.rounds;
-    co_await ask::answer_in_rounds(server, call, outcome, rounds);
   } else if (request.session && ask::asks_for_urls(outcome)) {
     expect_completions(request.core, server, request.session->shared_from_this(), outcome.error);
   }

@@ -13,6 +13,7 @@
 #include "downstream/session_routes.hpp"
 #include "downstream/sse_clients.hpp"
 #include "downstream/subscribe.hpp"
+#include "downstream/substitute.hpp"
 #include "rpc/message.hpp"
 #include "runtime/hop.hpp"
 #include "upstream/server.hpp"
@@ -177,6 +178,14 @@ Service::Service(registry::Registry& registry, std::vector<runtime::Shard*> shar
 }
 
 Service::~Service() = default;
+
+void Service::ask_instead(broker::Broker& broker) {
+  core_->broker = &broker;
+}
+
+void Service::redrive(std::vector<store::QuestionRow> rows) {
+  downstream::redrive(*core_, std::move(rows));
+}
 
 Task<void> Service::start() {
   const std::function<Task<bool>()> tend = [core = core_, store = store_] {

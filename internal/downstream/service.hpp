@@ -23,9 +23,13 @@
 #include "runtime/shard.hpp"
 #include "runtime/task.hpp"
 
+namespace mcpx::broker {
+class Broker;
+}
 namespace mcpx::store {
 class Store;
-}
+struct QuestionRow;
+}  // namespace mcpx::store
 
 namespace mcpx::downstream {
 
@@ -40,6 +44,11 @@ class Service final : public http::Handler {
 
   // Before start(): legacy sessions outlive the daemon in `store`, which outlives the service.
   void keep_sessions(store::Store& store) { store_ = &store; }
+  // Before start(): asked what clients cannot be, where the configuration says so. It outlives the
+  // service.
+  void ask_instead(broker::Broker& broker);
+  // What Broker::load() said is to be made again. The first shard, once, after start().
+  void redrive(std::vector<store::QuestionRow> rows);
   // Begins to pass changes of the registry on to the clients. Any shard, once.
   Task<void> start();
   Task<void> handle(http::Exchange& exchange) override;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "log/log.hpp"
+#include "upstream/server.hpp"
 
 namespace mcpx::upstream {
 namespace {
@@ -30,18 +31,31 @@ bool Asking::take(const rpc::Message& message, rpc::Number number, const call::C
     refuse(message, call::Response::of_error(mcp::undeclared_error(*kind, askable)));
     return true;
   }
+  runtime::Shard& shard = caller.shard ? *caller.shard : runtime::Shard::current();
+  return start(message, *kind, number, caller.asker, shard);
+}
+
+bool Asking::take_for_nobody(const rpc::Message& message, const Environment& environment) {
+  const auto kind = mcp::question_kind(message.method, message.params);
+  if (!kind || !environment.nobody) return false;
+  const mcp::Askable needed = mcp::needed_for(*kind, message.params);
+  if ((environment.nobody_askable & needed) != needed) return false;
+  return start(message, *kind, kNobodys, environment.nobody, runtime::Shard::current());
+}
+
+bool Asking::start(const rpc::Message& message, mcp::QuestionKind kind, rpc::Number number,
+                   std::shared_ptr<call::Asker> asker, runtime::Shard& shard) {
   if (out_.size() >= kAtMost) {
-    refuse(message, call::Response::none(*kind, "too many questions are out already"));
+    refuse(message, call::Response::none(kind, "too many questions are out already"));
     return true;
   }
-  call::Question question(*kind, message.method, message.params, server_);
+  call::Question question(kind, message.method, message.params, server_);
   question.id = message.id;
   const auto out = std::make_shared<Out>(number, message.id, std::move(question));
   add(out);
-  runtime::Shard& shard = caller.shard ? *caller.shard : runtime::Shard::current();
-  if (hooks_.spawn(ask(out, caller.asker, shard))) return true;
+  if (hooks_.spawn(ask(out, std::move(asker), shard))) return true;
   remove(out);
-  refuse(message, call::Response::none(*kind, "mcpx is busy"));
+  refuse(message, call::Response::none(kind, "mcpx is busy"));
   return true;
 }
 

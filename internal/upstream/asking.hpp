@@ -21,6 +21,8 @@
 
 namespace mcpx::upstream {
 
+struct Environment;
+
 class Asking {
  public:
   // Questions out at once, of one shard's calls; what a server asks on top of them is refused.
@@ -41,7 +43,10 @@ class Asking {
 
   // Asks the caller of the call `number`. False: it is no question.
   bool take(const rpc::Message& message, rpc::Number number, const call::Call& call);
-  void end_call(rpc::Number call);                         // it is over
+  // Asks who stands for callers that cannot be found. False: it is no question for that one.
+  static constexpr rpc::Number kNobodys = 0;
+  bool take_for_nobody(const rpc::Message& message, const Environment& environment);
+  void end_call(rpc::Number call);                         // it is over; kNobodys: the link is
   void withdraw(json::Raw id, const std::string& reason);  // the server said so
   std::size_t size() const { return out_.size(); }
 
@@ -56,6 +61,8 @@ class Asking {
     runtime::CancelSource over;
   };
   using OutPtr = std::shared_ptr<Out>;
+  bool start(const rpc::Message& message, mcp::QuestionKind kind, rpc::Number number,
+             std::shared_ptr<call::Asker> asker, runtime::Shard& shard);
   void refuse(const rpc::Message& message, const call::Response& response);
   Task<void> ask(OutPtr out, std::shared_ptr<call::Asker> asker, runtime::Shard& shard);
   void add(const OutPtr& out);

@@ -174,7 +174,8 @@ Task<Answered> Lifecycle::forward_at_home_body(const call::Call& call, const Ter
 Task<Answered> Lifecycle::forward_over_shared(const call::Call& call, const Terms& terms,
                                               mcp::Askable askable,
                                               runtime::CancelSource& cancelled) {
-  bool first = askable == declared_for(config, 0) || config.instances_max < 2;
+  bool first =
+      askable == declared_for(config, environment.nobody_askable) || config.instances_max < 2;
   if (!first) {
     LinkResult link = co_await acquire(terms.deadline, &cancelled);  // says which era it is
     if (!link) co_return Answered(link.error());

@@ -60,6 +60,7 @@ void HttpLink::ask_somebody(rpc::Message message) {
   const bool known = calls == 1 || (calls > 0 && context_.one_caller);
   if (!known || stopping_) {
     if (!was_declared(message, declared())) return answer_request(message);
+    if (!stopping_ && asking().take_for_nobody(message, context_.environment)) return;
     return refuse_request(unattributed_answer(message, calls), message.method);
   }
   const auto round =
@@ -68,6 +69,7 @@ void HttpLink::ask_somebody(rpc::Message message) {
     const bool still = calls_ == 1 || context_.one_caller;
     if (still && !round->taken && ask_any_here(round->message)) round->taken = true;
     if (--round->left > 0 || round->taken) return;
+    if (asking().take_for_nobody(round->message, context_.environment)) return;
     refuse_request(unattributed_answer(round->message, 0), round->message.method);
   };
   for (runtime::Shard* shard : context_.environment.shards) {

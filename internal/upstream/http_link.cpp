@@ -306,6 +306,7 @@ Task<bool> HttpLink::close_there(runtime::Shard& shard, bool was_lost) {
   if (there.client) there.client->close();
   for (Post* post = there.first; post; post = post->next)
     post->interrupt();
+  if (there.asking) there.asking->end_call(Asking::kNobodys);
   if (there.tasks) co_await there.tasks->join();
   there.tasks.reset();
   co_return true;

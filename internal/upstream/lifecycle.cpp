@@ -109,7 +109,8 @@ Task<void> Lifecycle::attempt() {
   mine.covered = [this] { freshen(); };
   mine.updated = [this](const std::string& uri) { watches_.updated(uri); };
   mine.missed = [this] { watches_.missed(); };
-  const Opener::Purpose purpose(declared_for(config, 0));  // nobody's
+  // No caller's; what is asked outside of calls may be answered all the same.
+  const Opener::Purpose purpose(declared_for(config, environment.nobody_askable));
   LinkResult opened = co_await opener_.open(std::move(mine), purpose);
   if (!opened) {
     start_failed_ = true;

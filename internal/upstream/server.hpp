@@ -103,6 +103,10 @@ struct Environment {        // what every server is given; outlives it
   std::size_t open_files = 0;     // soft limit of each child, 0: that of the daemon
   store::Store* store = nullptr;  // what is remembered across restarts; may be null
   StartGate* starts = nullptr;    // may be null: then nothing limits them
+  // Asked what cannot be asked of any call's caller, on whatever shard; may be null. It outlives
+  // the servers.
+  std::shared_ptr<call::Asker> nobody;
+  mcp::Askable nobody_askable = 0;  // what it may be asked
 };
 
 class Server {

@@ -353,6 +353,7 @@ void StdioLink::take_request(const rpc::Message& message) {
     const rpc::Number call = context_.one_caller ? pending_.oldest_call() : pending_.only_call();
     if (call != 0 && asking_.take(message, call, pending_.relay_of(call)->call())) return;
     if (call == 0 && was_declared(message, declared())) {
+      if (asking_.take_for_nobody(message, context_.environment)) return;
       return send_answer(unattributed_answer(message, pending_.calls()));
     }
   }
@@ -425,6 +426,7 @@ void StdioLink::hurry() {
   hurried_ = true;
   listener_.stop();
   pending_.answer_all(stopping_error(context_.config.name));
+  asking_.end_call(Asking::kNobodys);
 }
 
 Task<void> StdioLink::stop(Milliseconds grace) {
