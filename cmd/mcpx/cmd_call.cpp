@@ -5,6 +5,7 @@
 #include <boost/json/string.hpp>
 #include <cstdio>
 
+#include "answering.hpp"
 #include "call_arguments.hpp"
 #include "command.hpp"
 #include "exit_codes.hpp"
@@ -94,24 +95,9 @@ void print_result(const bj::object& result, const Context& context) {
 
 }  // namespace
 
-int run_call(const Context& context, const Parsed& args) {
-  if (args.rest.empty()) {
-    return fail_usage("call", Error("cli.usage", "which tool?", "'mcpx tools' lists them"));
-  }
-  Milliseconds timeout{0};
-  if (const auto text = args.value("timeout")) {
-    const auto seconds = parse_seconds("timeout", *text);
-    if (!seconds) return fail_usage("call", seconds.error());
-    timeout = std::chrono::seconds(*seconds);
-  }
-  const auto arguments = arguments_of(context, args);
-  if (!arguments) return fail_usage("call", arguments.error());
+namespace {
 
-  const std::string body = "{\"arguments\":" + *arguments + "}";
-  const std::string target = "/v1/tools/" + percent_encoded(args.rest[0]) + "/call";
-  const Fetched reply = fetch(context, "POST", target, body, timeout);
-  if (reply.code != kOk) return reply.code;
-
+int print_outcome(const Context& context, const Fetched& reply) {
   const bj::object* result = object_of(reply.object, "result");
   const bj::value* is_error = result ? result->if_contains("isError") : nullptr;
   const bool failed = is_error && is_error->is_bool() && is_error->get_bool();
@@ -126,6 +112,99 @@ int run_call(const Context& context, const Parsed& args) {
     std::fputs("mcpx: the tool reports an error (isError)\n", stderr);
   }
   return failed ? kFailed : kOk;
+}
+
+const bj::object* first_question(const Fetched& reply) {
+  const bj::array* questions = array_of(reply.object, "questions");
+  if (!questions || questions->empty() || !questions->front().is_object()) return nullptr;
+  return &questions->front().get_object();
+}
+
+// The question whole: what came with the call is a summary.
+Fetched whole_question(const Context& context, const bj::object& summary) {
+  return fetch(context, "GET", "/v1/elicitations/" + percent_encoded(text_of(summary, "id")), "",
+               kListTimeout);
+}
+
+// Nobody is there to be asked: who reads this answers, or has it answered.
+int leave_waiting(const Context& context, const Fetched& reply, const bj::object& question) {
+  const std::string call = text_of(reply.object, "call");
+  if (context.json) print(reply.body + "\n");
+  std::fprintf(stderr,
+               "mcpx: server %s asks: %s\n"
+               "      question %s waits for an answer:\n"
+               "        %s\n"
+               "      the result of the call is then had with:\n"
+               "        mcpx call --take %s\n",
+               printable(text_of(question, "server")).c_str(),
+               printable(text_of(question, "message", text_of(question, "kind"))).c_str(),
+               text_of(question, "id").c_str(), answer_command(question).c_str(), call.c_str());
+  return kTemporary;
+}
+
+// `after` is the question that is known of already.
+Fetched wait_for(const Context& context, const std::string& call, const std::string& after,
+                 Milliseconds timeout) {
+  constexpr std::int64_t kAnHour = 3600;
+  const std::int64_t seconds = timeout.count() > 0 ? timeout.count() / 1000 : kAnHour;
+  return fetch(context, "GET",
+               fmt::format("/v1/calls/{}?wait={}&after={}", percent_encoded(call), seconds, after),
+               "", Milliseconds(seconds * 1000 + kListTimeout.count()));
+}
+
+// From the daemon's first word to the outcome, over as many questions as there are.
+int follow_call(const Context& context, const Parsed& args, Fetched reply, Milliseconds timeout) {
+  const bool may_ask = can_ask() && !context.json;
+  std::string told;  // the question that was waited for last
+  while (reply.code == kOk && reply.status == 202) {
+    const std::string call = text_of(reply.object, "call");
+    if (const bj::object* summary = first_question(reply)) {
+      const std::string id = text_of(*summary, "id");
+      Fetched question = whole_question(context, *summary);
+      if (question.code != kOk) return question.code;
+      const bool open = text_of(question.object, "state") == "pending";
+      if (open && may_ask) {
+        const int code = answer_on_terminal(context, question.object);
+        if (code == kTemporary) return leave_waiting(context, reply, question.object);
+      } else if (open && !args.has("wait")) {
+        return leave_waiting(context, reply, question.object);
+      } else if (open && id != told) {
+        told = id;
+        std::fprintf(stderr, "mcpx: waits for an answer: %s\n",
+                     answer_command(question.object).c_str());
+      }
+    }
+    reply = wait_for(context, call, told, timeout);
+  }
+  return reply.code == kOk ? print_outcome(context, reply) : reply.code;
+}
+
+}  // namespace
+
+int run_call(const Context& context, const Parsed& args) {
+  if (args.has("take")) {
+    if (!args.rest.empty()) {
+      return fail_usage("call", Error("cli.usage", "--take calls nothing anew"));
+    }
+    Fetched taken = wait_for(context, *args.value("take"), "", Milliseconds(0));
+    return follow_call(context, args, std::move(taken), Milliseconds(0));
+  }
+  if (args.rest.empty()) {
+    return fail_usage("call", Error("cli.usage", "which tool?", "'mcpx tools' lists them"));
+  }
+  Milliseconds timeout{0};
+  if (const auto text = args.value("timeout")) {
+    const auto seconds = parse_seconds("timeout", *text);
+    if (!seconds) return fail_usage("call", seconds.error());
+    timeout = std::chrono::seconds(*seconds);
+  }
+  const auto arguments = arguments_of(context, args);
+  if (!arguments) return fail_usage("call", arguments.error());
+
+  const std::string body = "{\"arguments\":" + *arguments + ",\"questions\":\"return\"}";
+  const std::string target = "/v1/tools/" + percent_encoded(args.rest[0]) + "/call";
+  Fetched reply = fetch(context, "POST", target, body, timeout);
+  return follow_call(context, args, std::move(reply), timeout);
 }
 
 }  // namespace mcpx::cli

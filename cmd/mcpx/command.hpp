@@ -49,6 +49,7 @@ int run_servers(const Context& context, const Parsed& args);
 int run_tools(const Context& context, const Parsed& args);
 int run_reload(const Context& context, const Parsed& args);
 int run_call(const Context& context, const Parsed& args);
+int run_elicit(const Context& context, const Parsed& args);
 int run_connect(const Context& context, const Parsed& args);
 int run_token(const Context& context, const Parsed& args);
 int run_version(const Context& context, const Parsed& args);

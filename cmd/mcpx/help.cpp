@@ -29,11 +29,21 @@ constexpr std::array<Option, 1> kToolsOptions = {{
 constexpr std::array<Option, 1> kServersOptions = {{
     {"refresh", "", "have the server asked first for what it offers now"},
 }};
-constexpr std::array<Option, 2> kCallOptions = {{
+constexpr std::array<Option, 4> kCallOptions = {{
     {"arg", "K=V",
      "one argument; V is read by the type its schema gives K. K:=JSON is JSON always. "
      "May be repeated"},
     {"timeout", "SECONDS", "give up after this long (default: the daemon's own limits)"},
+    {"wait", "", "wait until somebody has answered what the server asks"},
+    {"take", "CALL", "instead of calling: the result of a call that waited for an answer"},
+}};
+constexpr std::array<Option, 5> kElicitOptions = {{
+    {"set", "FIELD=VALUE",
+     "a field of the form; VALUE is read by its type, FIELD:=JSON is JSON. May be repeated"},
+    {"content", "JSON", "the whole content of the form, '-' to read it from standard input"},
+    {"result", "JSON", "the answer to sampling or roots, '-' to read it from standard input"},
+    {"accept", "", "accept what has nothing to fill in: a URL that you agree to visit"},
+    {"state", "STATE", "list: pending (default), answered, expired, withdrawn, orphaned or all"},
 }};
 constexpr std::array<Option, 4> kConnectOptions = {{
     {"endpoint", "NAME", "/mcp/NAME instead of /mcp: one server under its own names"},
@@ -48,7 +58,7 @@ constexpr std::array<Option, 2> kTokenOptions = {{
     {"admin", "", "for /v1 too: the other commands of mcpx need that"},
 }};
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 10> kCommands = {{
     {"status", "", "what the daemon is doing", "", {}, run_status},
     {"servers", "[NAME [--refresh]]", "the servers behind it, or one of them in detail", "",
      kServersOptions, run_servers},
@@ -62,11 +72,19 @@ constexpr std::array<Command, 9> kCommands = {{
      "the exit code is 1.\n",
      {},
      run_reload},
-    {"call", "TOOL [JSON | - | --arg K=V ...]", "call a tool and print its result",
+    {"call", "TOOL [JSON | - | --arg K=V ...] | --take CALL", "call a tool and print its result",
      "The arguments are one JSON object, '-' to read it from standard input, or --arg options.\n"
      "Text is printed as it is; --json prints the raw result.\n"
-     "A result with isError ends with exit code 1.\n",
+     "A result with isError ends with exit code 1.\n"
+     "What the server asks on the way is asked on the terminal; without one the call waits in the\n"
+     "daemon, the exit code is 75, and the message says how to answer and how to get the result.\n",
      kCallOptions, run_call},
+    {"elicit", "[list | show ID | answer ID | decline ID | cancel ID | watch]",
+     "answer what servers ask while no client can",
+     "'answer' takes the fields of a form by --set or --content, else asks on the terminal.\n"
+     "mcpx opens no URL: 'answer' with --accept says that you agreed to go there.\n"
+     "'watch' prints what happens to questions, as it happens.\n",
+     kElicitOptions, run_elicit},
     {"connect", "", "speak MCP on standard input and output, for clients that start a program",
      "Bridges newline-delimited JSON-RPC to the daemon's Streamable HTTP. It survives a restart "
      "of\n"
@@ -136,7 +154,7 @@ std::string exit_codes_help() {
          "   2  the command line is wrong\n"
          "  69  no daemon answers; the message says how to start it\n"
          "  70  a bug in mcpx\n"
-         "  75  reserved: try again later\n";
+         "  75  a question waits for an answer; the message says how to give it\n";
 }
 
 int run_help(const Context& /*context*/, const Parsed& args) {

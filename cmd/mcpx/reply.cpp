@@ -48,12 +48,14 @@ Fetched fetch(const Context& context, std::string_view method, const std::string
     return out;
   }
   auto object = parse_object(answer->body);
-  if (answer->status != 200 || !object) {
+  const bool fine = answer->status == 200 || answer->status == 202;
+  if (!fine || !object) {
     // Scripts read the daemon's words; people get cause and remedy.
     if (context.json && object) print(answer->body + "\n");
     out.code = fail_with(context, error_of(*answer, object), kFailed);
     return out;
   }
+  out.status = answer->status;
   out.body = std::move(answer->body);
   out.object = std::move(*object);
   return out;

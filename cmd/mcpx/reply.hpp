@@ -15,11 +15,12 @@ namespace mcpx::cli {
 
 namespace bj = boost::json;
 
-// Asks and answers the parsed body of a 200. Otherwise the failure was told (with --json: the
-// daemon's error is on standard output) and `code` is how to end.
+// Asks and answers the parsed body of a 200 or 202. Otherwise the failure was told (with --json:
+// the daemon's error is on standard output) and `code` is how to end.
 struct Fetched {
   std::string body;
   bj::object object;
+  unsigned status = 0;  // 200 or 202, while `code` is 0
   int code = 0;
 };
 Fetched fetch(const Context& context, std::string_view method, const std::string& target,
