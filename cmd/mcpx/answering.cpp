@@ -15,7 +15,7 @@
 namespace mcpx::cli {
 namespace {
 
-constexpr Milliseconds kTimeout{15'000};
+constexpr Milliseconds kSettleTimeout{15'000};
 
 std::optional<std::string> read_line(const std::string& prompt) {
   std::fputs(prompt.c_str(), stderr);
@@ -124,7 +124,7 @@ std::string answer_command(const bj::object& question) {
 int settle_question(const Context& context, const std::string& id, std::string_view action,
                     const std::string& body) {
   const std::string target = fmt::format("/v1/elicitations/{}/{}", percent_encoded(id), action);
-  const Fetched reply = fetch(context, "POST", target, body, kTimeout);
+  const Fetched reply = fetch(context, "POST", target, body, kSettleTimeout);
   return reply.code;
 }
 

@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::string_view kRoot = "elicitations";
 constexpr std::size_t kDepth = 32;  // of an answer
-constexpr std::string_view kExample = R"({"content":{"field":"value"}})";
+constexpr std::string_view kAnswerExample = R"({"content":{"field":"value"}})";
 
 Reply unknown(const std::string& id) {
   return Reply::error(404, Error("broker.unknown", fmt::format("no question '{}'", id),
                                  "GET /v1/elicitations lists those that wait"));
 }
 
-unsigned status_of(const Error& error) {
+unsigned status_for(const Error& error) {
   if (error.code == "broker.unknown") return 404;
   if (error.code == "broker.settled") return 409;
   if (error.code == "broker.invalid") return 422;
@@ -65,7 +65,7 @@ std::optional<Reply> read_answer(json::Raw body, broker::Answer& answer) {
   if (!fine || (content && result)) {
     return Reply::error(400, Error("admin.bad_request",
                                    "'content', or 'result' for sampling and roots, is an object",
-                                   "send " + std::string(kExample)));
+                                   "send " + std::string(kAnswerExample)));
   }
   if (content) answer.content = *content;
   if (result) answer.content = *result;
@@ -74,12 +74,12 @@ std::optional<Reply> read_answer(json::Raw body, broker::Answer& answer) {
 
 Task<Reply> settle(http::Exchange& exchange, broker::Broker& broker, broker::Answer answer,
                    const Redactor& redactor) {
-  Body body = body_of(exchange, kDepth, kExample);
+  Body body = body_of(exchange, kDepth, kAnswerExample);
   if (body.refusal) co_return std::move(*body.refusal);
   if (auto refusal = read_answer(body.object, answer)) co_return std::move(*refusal);
   answer.by = exchange.principal();
   const auto row = co_await broker.answer(std::move(answer));
-  if (!row) co_return Reply::error(status_of(row.error()), row.error());
+  if (!row) co_return Reply::error(status_for(row.error()), row.error());
   co_return Reply(200, redact_json(broker::summary_json(*row), redactor));
 }
 
