@@ -105,6 +105,7 @@ export class Daemon {
     this.process = spawn(program, [...before, '--config', this.config, ...args],
       { stdio: ['ignore', log, log], env: this.environment, cwd: this.dir });
     closeSync(log);
+    this.ended = undefined;  // of the one before, if there was one
     this.exit = new Promise((resolve) => {
       this.process.on('error', (error) => resolve({ error }));
       this.process.on('exit', (code, signal) => {

@@ -128,6 +128,7 @@ export function httpFrames(connections, mcpx) {
     const streams = { requests: asClient ? went : came, answers: asClient ? came : went };
     for (const { request, response } of exchanges(streams)) {
       const [method, target] = request.first.split(' ');
+      if (asClient && target.startsWith('/v1/')) continue;  // speaks no JSON-RPC, but uses its words
       const common = { number: ++count, method, target, headers: request.headers,
         sid: request.headers['mcp-session-id'] ?? response?.headers['mcp-session-id'] };
       for (const piece of texts(request)) entries.push({ ...common, ...piece, asks: true });
