@@ -9,6 +9,7 @@
 #include "downstream/call_stream.hpp"
 #include "downstream/post_parts.hpp"
 #include "log/log.hpp"
+#include "mcp/extensions.hpp"
 
 namespace mcpx::downstream {
 namespace {
@@ -99,6 +100,16 @@ Task<void> refuse(Post& post, json::Raw id, Refusal refusal) {
              refusal.message);
   co_await send_error(post.exchange, refusal.status, id, refusal.code, refusal.message,
                       refusal.data);
+}
+
+void pass_on(Core& core, std::string_view endpoint, const rpc::Message& notification,
+             upstream::ClientNotice notice) {
+  if (endpoint.empty() || !mcp::is_foreign_notification(notification.method)) return;
+  const EndpointPtr found = endpoint_now(core, endpoint);
+  if (!found || !found->server || !found->speaks_extensions) return;
+  notice.method = notification.method;
+  notice.params = notification.params;
+  found->server->pass_on(std::move(notice));
 }
 
 Task<void> serve_request(Post& post, Request& request) {

@@ -55,6 +55,16 @@ void tell_roots_changed(Core& core, const Session& session) {
   }
 }
 
+upstream::ClientNotice notice_of(const Session& session) {
+  upstream::ClientNotice notice;
+  notice.revision = session.revision;
+  notice.session = session.id;
+  notice.principal = session.principal;
+  notice.extensions = session.extensions;
+  notice.askable = session.askable;
+  return notice;
+}
+
 Task<void> serve_in_session(Post& post, const rpc::Message& message, SessionPtr session) {
   const mcp::Method method = mcp::method_of(message.method);
   if (!served(method, session->revision)) {
@@ -79,6 +89,7 @@ void note(Core& core, const SessionPtr& session, const rpc::Message& message) {
   const auto method = mcp::parse_method(message.method);
   if (method == mcp::Method::notify_cancelled) cancel_request(core, session, message);
   if (method == mcp::Method::notify_roots_list_changed) tell_roots_changed(core, *session);
+  if (!method) pass_on(core, session->endpoint, message, notice_of(*session));
 }
 
 bool served(mcp::Method method, mcp::Revision revision) {

@@ -23,10 +23,22 @@ std::optional<Refusal> check_params(Post& post, const rpc::Message& message) {
   return Refusal(400, mcp::kHeaderMismatch, "Header mismatch: " + *wrong);
 }
 
+upstream::ClientNotice notice_of(const Post& post, const rpc::Message& message) {
+  upstream::ClientNotice notice;
+  notice.revision = mcp::kLatestModern;
+  notice.principal = post.exchange.principal();
+  const auto capabilities = json::find(message.meta, mcp::kMetaClientCapabilities);
+  if (capabilities) notice.askable = mcp::askable_of(*capabilities, notice.revision);
+  return notice;
+}
+
 }  // namespace
 
 Task<void> serve_modern(Post& post, const rpc::Message& message) {
-  if (message.kind == rpc::Kind::notification) co_return co_await send_empty(post.exchange, 202);
+  if (message.kind == rpc::Kind::notification) {
+    pass_on(post.core, post.endpoint, message, notice_of(post, message));
+    co_return co_await send_empty(post.exchange, 202);
+  }
   if (message.kind != rpc::Kind::request) {
     const Refusal refusal(400, rpc::kInvalidRequest,
                           "Invalid Request: 2026-07-28 has no responses from clients");

@@ -16,6 +16,7 @@
 #include "downstream/voice.hpp"
 #include "http/server.hpp"
 #include "rpc/message.hpp"
+#include "upstream/server.hpp"
 
 namespace mcpx::downstream {
 
@@ -77,6 +78,10 @@ Task<Answer> answer_in_session(Core& core, const rpc::Message& message, SessionP
                                std::string_view request_id);
 // True for a method whose requests go to a server.
 bool is_call(mcp::Method method);
+// Of an extension that the server of the endpoint may know: passed on to that. What is left of the
+// notice besides method and params is the caller's to fill in.
+void pass_on(Core& core, std::string_view endpoint, const rpc::Message& notification,
+             upstream::ClientNotice notice);
 // Does what a notification in a session asks for, and takes a response to where it is waited for.
 void note(Core& core, const SessionPtr& session, const rpc::Message& message);
 

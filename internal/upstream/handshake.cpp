@@ -66,7 +66,8 @@ Task<Result<mcp::ServerFacts>> shake_hands(Link& link, Handshake::Options option
       continue;
     }
     if (auto* notification = std::get_if<Handshake::SendNotification>(&action)) {
-      Result<void> sent = co_await link.notify(notification->method);
+      std::string no_params;
+      Result<void> sent = co_await link.notify(notification->method, std::move(no_params));
       if (!sent) co_return sent.error();
       action = handshake.step(Handshake::Sent());
       continue;

@@ -46,20 +46,28 @@ std::string modern_meta_of(const call::Call& call, json::Raw meta, const HopCont
   return splice.text();
 }
 
-// Empty when nothing of it is left for a legacy server.
-std::string legacy_meta_of(const call::Call& call, json::Raw meta, const HopContext& context) {
-  json::Splice splice(meta.empty() ? kEmptyObject : meta);
-  if (mcp::era_of(call.caller.revision) == Era::modern) {
-    for (const auto key : {mcp::kMetaProtocolVersion, mcp::kMetaClientInfo,
-                           mcp::kMetaClientCapabilities, mcp::kMetaLogLevel}) {
-      splice.remove(key);
-    }
+// What a modern client says about itself.
+void remove_modern_keys(json::Splice& meta) {
+  for (const auto key : {mcp::kMetaProtocolVersion, mcp::kMetaClientInfo,
+                         mcp::kMetaClientCapabilities, mcp::kMetaLogLevel}) {
+    meta.remove(key);
   }
-  set_or_remove_token(splice, context.progress_token);
-  std::string text = splice.text();
+}
+
+// Empty for an object without members.
+std::string text_of(const json::Splice& meta) {
+  std::string text = meta.text();
   json::Members members(text);
   if (!members.next()) text.clear();
   return text;
+}
+
+// Empty when nothing of it is left for a legacy server.
+std::string legacy_meta_of(const call::Call& call, json::Raw meta, const HopContext& context) {
+  json::Splice splice(meta.empty() ? kEmptyObject : meta);
+  if (mcp::era_of(call.caller.revision) == Era::modern) remove_modern_keys(splice);
+  set_or_remove_token(splice, context.progress_token);
+  return text_of(splice);
 }
 
 // A tool without arguments is called with none, as an object: servers validate what they get.
@@ -258,6 +266,18 @@ std::string extension_message(const rpc::Message& notification) {
   rpc::append_notification(out, notification.method,
                            notification.params.empty() ? json::Raw() : json::Raw(params.text()));
   return out;
+}
+
+std::string notice_params(json::Raw params, mcp::Revision from, mcp::Revision to) {
+  const bool crosses = mcp::era_of(from) == Era::modern && mcp::era_of(to) == Era::legacy;
+  const auto meta = crosses ? json::find(params, "_meta") : std::nullopt;
+  if (!meta || !json::is_object(*meta)) return std::string(params);
+  json::Splice left(*meta);
+  remove_modern_keys(left);
+  json::Splice splice(params);
+  std::string text = text_of(left);
+  text.empty() ? splice.remove("_meta") : splice.set("_meta", std::move(text));
+  return splice.text();
 }
 
 std::string log_message_for(const call::Caller& caller, json::Raw params) {

@@ -37,4 +37,8 @@ std::string log_message_for(const call::Caller& caller, json::Raw params);
 // the mark of the subscription of ours that it came under.
 std::string extension_message(const rpc::Message& notification);
 
+// The params of such a notification of a client (raw, or empty) for its server: a legacy one gets
+// nothing of what a modern client says about itself.
+std::string notice_params(json::Raw params, mcp::Revision from, mcp::Revision to);
+
 }  // namespace mcpx::upstream

@@ -178,10 +178,10 @@ void HttpLink::close_listen(rpc::Number id) {
   }
 }
 
-Task<Result<void>> HttpLink::notify(std::string_view method) {
+Task<Result<void>> HttpLink::notify(std::string_view method, std::string params) {
   Post post;
   post.method = method;
-  rpc::append_notification(post.body, method, {});
+  rpc::append_notification(post.body, method, params);
   post.deadline = Clock::now() + context_.config.start_timeout;
   Reply sent = co_await exchange(post);
   if (!sent) co_return sent.error();

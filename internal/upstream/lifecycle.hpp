@@ -66,6 +66,7 @@ class Lifecycle {
   void cancel(std::uint64_t ticket, const std::string& reason);
   void end_session(const std::string& owner) { members_.end_owner(owner); }
   void roots_changed(const std::string& owner) { members_.roots_changed(owner); }
+  void pass_on(ClientNotice notice);
   void expect_completion(const std::string& id, std::shared_ptr<call::Completion> told);
   Task<call::Outcome> watch(Watcher watcher, std::string uri, TimePoint deadline);
   void unwatch(const std::string& owner, const std::string& uri);
@@ -149,6 +150,11 @@ class Lifecycle {
   void hurry_watching();
   Task<void> stop_watching();
 
+  // --- notices.cpp
+  Task<void> deliver(ClientNotice notice);
+  Task<Result<void>> deliver_to_own(const ClientNotice& notice, TimePoint deadline);
+  Task<Result<void>> deliver_to_first(const ClientNotice& notice, TimePoint deadline);
+
   Terms terms_of(const call::Call& call) const;
   Task<Answered> forward_once(const call::Call& call, const Terms& terms);
   Task<Answered> forward_at_home(const call::Call& call, const Terms& terms);
@@ -182,6 +188,7 @@ class Lifecycle {
   std::shared_ptr<Link> link_;
   std::vector<std::shared_ptr<Link>> leaving_;  // lost sessions whose calls are not over yet
   std::size_t first_calls_ = 0;                 // in flight over link_
+  std::size_t notices_ = 0;                     // of clients, on their way
   // Elicitations that clients were sent to, by id, the oldest first.
   std::deque<std::pair<std::string, std::shared_ptr<call::Completion>>> completions_;
   // By shard index; each read and written only there. What was posted to a shard may come after us.

@@ -92,7 +92,8 @@ class Link {
   virtual Task<Result<void>> open_event_stream(TimePoint deadline);
   virtual Task<Reply> request(std::string_view method, std::string params, TimePoint deadline,
                               OnGiveUp on_give_up) = 0;
-  virtual Task<Result<void>> notify(std::string_view method) = 0;
+  // `params`: a raw object, or empty for none.
+  virtual Task<Result<void>> notify(std::string_view method, std::string params) = 0;
   virtual Task<Reply> forward(const Forward& forward) = 0;
   // Tells the link what the handshake found, before the first forward().
   virtual void established(const mcp::ServerFacts& facts) = 0;

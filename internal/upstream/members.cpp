@@ -215,7 +215,8 @@ void Members::end_owner(const std::string& owner) {
 namespace {
 
 Task<void> tell(std::shared_ptr<Link> link, std::string_view method) {
-  const Result<void> told = co_await link->notify(method);
+  std::string no_params;
+  const Result<void> told = co_await link->notify(method, std::move(no_params));
   if (!told) log::debug("{} was not passed on: {}", method, told.error().message);
 }
 

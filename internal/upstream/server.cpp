@@ -164,6 +164,11 @@ void Server::roots_changed(const std::string& session) {
   impl_->home.post([impl = impl_, owner = session_owner(session)] { impl->roots_changed(owner); });
 }
 
+void Server::pass_on(ClientNotice notice) {
+  impl_->home.post(
+      [impl = impl_, notice = std::move(notice)]() mutable { impl->pass_on(std::move(notice)); });
+}
+
 void Server::expect_completion(std::string elicitation_id, std::shared_ptr<call::Completion> told) {
   impl_->home.post([impl = impl_, id = std::move(elicitation_id), told = std::move(told)] {
     impl->expect_completion(id, told);

@@ -80,6 +80,15 @@ struct ExtensionNotice {
   std::string json;   // the whole notification
   std::string told;   // the session whose client has got it already; empty: none
 };
+// What a client says in terms of an extension of the server, with what tells whose instance hears
+// it (see call::Caller).
+struct ClientNotice {
+  std::string method;
+  std::string params;  // raw, or empty
+  mcp::Revision revision = mcp::kLatestLegacy;
+  std::string session, principal, extensions;
+  mcp::Askable askable = 0;
+};
 // The owner of the instance of a legacy session.
 std::string session_owner(std::string_view session);
 
@@ -132,6 +141,9 @@ class Server {
 
   // The roots of a session's client changed: with `scope: session` its instance is told. Any shard.
   void roots_changed(const std::string& session);
+  // Passes a client's notification on, starting the server if need be; what cannot be delivered
+  // within start_timeout, or comes while too many wait, is dropped. Any shard.
+  void pass_on(ClientNotice notice);
   // `told` hears of it when the server says that this elicitation is complete; of the last few
   // hundred that were expected. Any shard.
   void expect_completion(std::string elicitation_id, std::shared_ptr<call::Completion> told);

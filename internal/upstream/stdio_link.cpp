@@ -136,9 +136,9 @@ Task<Reply> StdioLink::send(rpc::Number id, std::string_view method, std::string
   co_return reply;
 }
 
-Task<Result<void>> StdioLink::notify(std::string_view method) {
+Task<Result<void>> StdioLink::notify(std::string_view method, std::string params) {
   std::string line;
-  rpc::append_notification(line, method, {});
+  rpc::append_notification(line, method, params);
   if (queue(std::move(line))) co_return Result<void>();
   co_return lost_.value_or(Error("upstream.stopped", "the server is being stopped"));
 }

@@ -32,7 +32,7 @@ class StdioLink final : public Link {
 
   Task<Reply> request(std::string_view method, std::string params, TimePoint deadline,
                       OnGiveUp on_give_up) override;
-  Task<Result<void>> notify(std::string_view method) override;
+  Task<Result<void>> notify(std::string_view method, std::string params) override;
   Task<Reply> forward(const Forward& forward) override;
   void established(const mcp::ServerFacts& facts) override;
   const mcp::ServerFacts& facts() const override { return facts_; }

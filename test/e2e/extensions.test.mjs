@@ -263,6 +263,51 @@ test('with scope session what an instance says in terms of an extension is for i
     assert.deepEqual([...news(first.messages), ...news(second.messages)], []);
   });
 
+// What a client says in terms of an extension.
+for (const era of ['legacy', 'modern']) {
+  test(`a client's notification of an extension reaches the ${era} server of /mcp/{server}`, async (t) => {
+    const dir = temporary(t);
+    const tools = [{ name: 'ping', inputSchema: { type: 'object' } }];
+    const x = scripted(dir, 'x', { era, capabilities: { tools: {}, extensions: { [EXTRA]: {} } }, tools });
+    const plain = scripted(dir, 'plain', { era, tools });
+    const daemon = await Daemon.start(t, { servers: { x, plain } }, { dir });
+    const heard = (name) => received(dir, name, NEWS).map((m) => m.params);
+    const old = await Session.open(daemon.url, { endpoint: '/mcp/x' });
+    await old.notify(NEWS, { n: 1, _meta: { 'com.example/a': 1 } });
+    await eventually('it is there', () => heard('x').length === 1);
+    assert.deepEqual(heard('x'), [{ n: 1, _meta: { 'com.example/a': 1 } }]);
+
+    const about = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', [CAPABILITIES]: {} };
+    const text = JSON.stringify({ jsonrpc: '2.0', method: NEWS, params: { n: 2, _meta: about } });
+    assert.equal((await modern(daemon.url, NEWS, {}, { endpoint: '/mcp/x', text })).status, 202);
+    await eventually('so is that', () => heard('x').length === 2);
+    assert.deepEqual(heard('x')[1], era === 'modern' ? { n: 2, _meta: about } : { n: 2 },
+      'a legacy server is not told what it does not know');
+
+    // Nowhere else: the merged endpoint, and a server that has no extensions.
+    const merged = await Session.open(daemon.url);
+    const other = await Session.open(daemon.url, { endpoint: '/mcp/plain' });
+    await merged.notify(NEWS, { n: 3 });
+    await other.notify(NEWS, { n: 4 });
+    await merged.call('tools/call', { name: 'x__ping', arguments: {} });
+    await other.call('tools/call', { name: 'ping', arguments: {} });
+    assert.equal(heard('x').length, 2);
+    assert.equal(heard('plain').length, 0);
+  });
+}
+
+test('with scope session the instance of the session hears what its client says', async (t) => {
+  const dir = temporary(t);
+  const x = scripted(dir, 'x', { capabilities: { tools: {}, extensions: { [EXTRA]: {} } },
+    tools: [{ name: 'ping', inputSchema: { type: 'object' } }] }, { scope: 'session' });
+  const daemon = await Daemon.start(t, { servers: { x } }, { dir });
+  const session = await Session.open(daemon.url, { endpoint: '/mcp/x' });
+  await session.notify(NEWS, { n: 1 });
+  await eventually('it is there', () => received(dir, 'x', NEWS).length === 1);
+  const log = received(dir, 'x').filter((m) => m.method === 'initialize' || m.method === NEWS);
+  assert.deepEqual(log.map((m) => m.method), ['initialize', 'initialize', NEWS], 'an instance of its own was started');
+});
+
 // --- What a client declares
 
 const UI = 'io.modelcontextprotocol/ui';

@@ -142,6 +142,7 @@ std::optional<mcp::Era> Server::era() const {
 }
 void Server::end_session(const std::string&) {}
 void Server::roots_changed(const std::string&) {}
+void Server::pass_on(ClientNotice) {}
 bool Server::announces(mcp::ListKind) const {
   return false;
 }

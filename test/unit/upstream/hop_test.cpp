@@ -285,5 +285,18 @@ TEST_CASE("log messages reach those who want them") {
   REQUIRE_FALSE(wants_log(caller, error));
 }
 
+TEST_CASE("a legacy server gets nothing of what a modern client says about itself") {
+  const std::string_view said =
+      R"({"n":1.0,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","a":1}})";
+  const auto modern = Revision::r2026_07_28;
+  const auto legacy = Revision::r2025_11_25;
+  REQUIRE(notice_params(said, modern, legacy) == R"({"n":1.0,"_meta":{"a":1}})");
+  REQUIRE(notice_params(said, modern, modern) == said);
+  REQUIRE(notice_params(said, legacy, legacy) == said);
+  const std::string_view only = R"({"_meta":{"io.modelcontextprotocol/clientInfo":{}},"n":2})";
+  REQUIRE(notice_params(only, modern, legacy) == R"({"n":2})");
+  REQUIRE(notice_params({}, modern, legacy).empty());
+}
+
 }  // namespace
 }  // namespace mcpx::upstream

@@ -26,7 +26,7 @@ class ScriptedLink final : public Link {
     REQUIRE(parsed.has_value());
     co_return std::move(*parsed);
   }
-  Task<Result<void>> notify(std::string_view) override { co_return Result<void>(); }
+  Task<Result<void>> notify(std::string_view, std::string) override { co_return Result<void>(); }
   Task<Reply> forward(const Forward&) override { co_return rpc::Message(); }
   void established(const mcp::ServerFacts& facts_in) override { facts_ = facts_in; }
   const mcp::ServerFacts& facts() const override { return facts_; }

@@ -44,7 +44,7 @@ class QuietLink final : public Link {
     held = false;
     released.wake();
   }
-  Task<Result<void>> notify(std::string_view) override { co_return Result<void>(); }
+  Task<Result<void>> notify(std::string_view, std::string) override { co_return Result<void>(); }
   Task<Reply> forward(const Forward&) override { co_return rpc::Message(); }
   void established(const mcp::ServerFacts&) override {}
   const mcp::ServerFacts& facts() const override { return facts_; }
