@@ -141,12 +141,17 @@ void Parked::detach() {
 }
 
 TimePoint Parked::away_since() const {
-  return TimePoint(Duration(away_since_.load(std::memory_order_relaxed)));
+  const TimePoint since(Duration(away_since_.load(std::memory_order_relaxed)));
+  return since == kNever && bounds_.otherwise ? bounds_.otherwise->away_since() : since;
 }
 
 void Parked::give_way() {
   shard_.post([self = shared_from_this()] {
-    if (self->attached_ || self->over_) return;
+    if (self->over_) return;
+    if (self->attached_) {
+      if (self->bounds_.otherwise) self->bounds_.otherwise->give_way();
+      return;
+    }
     log::info(
         "a call to server {} waits for a client that does not come back, and ends: others "
         "need its place",

@@ -38,6 +38,40 @@ Origin origin_of(const call::Call& call, std::string_view server) {
   return origin;
 }
 
+// One question at the broker.
+struct StandIn::Waiting {
+  explicit Waiting(StandIn& owner_in) : owner(owner_in), since(Clock::now()) {
+    owner.waiting_.push_back(this);
+    owner.note_waiting();
+  }
+  ~Waiting() {
+    std::erase(owner.waiting_, this);
+    owner.note_waiting();
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  StandIn& owner;
+  TimePoint since;
+  runtime::CancelSource over;
+};
+
+void StandIn::note_waiting() {
+  const TimePoint since = waiting_.empty() ? kNever : waiting_.front()->since;
+  away_since_.store(since.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+TimePoint StandIn::away_since() const {
+  return TimePoint(Duration(away_since_.load(std::memory_order_relaxed)));
+}
+
+void StandIn::give_way() {
+  shard_.post([self = shared_from_this()] {
+    for (Waiting* waiting : std::vector<Waiting*>(self->waiting_))
+      waiting->over.cancel("other calls needed its place at the server");
+  });
+}
+
 Task<call::Response> StandIn::ask(const call::Question& question,
                                   runtime::CancelSource& withdrawn) {
   const mcp::Askable needed = mcp::needed_for(question.kind, question.params);
@@ -47,7 +81,10 @@ Task<call::Response> StandIn::ask(const call::Question& question,
     if (!response.unreachable) co_return response;
   }
   if ((stands_in_ & needed) != needed) co_return response;
-  Asked asked = co_await broker_.ask(question, origin_, withdrawn);
+  Waiting waiting(*this);
+  const auto subscription =
+      withdrawn.subscribe([&waiting](const std::string& reason) { waiting.over.cancel(reason); });
+  Asked asked = co_await broker_.ask(question, origin_, waiting.over);
   if (!asked.id.empty()) ids_.push_back(asked.id);
   co_return std::move(asked.response);
 }

@@ -290,6 +290,38 @@ TEST_CASE("broker: a question whose call is made again waits on over a restart")
   with_store(options(directory.path()), [&](Store& store) { return redriven_body(store, id); });
 }
 
+Task<void> ask_in_place(StandIn& stand_in, call::Response& response,
+                        runtime::CancelSource& withdrawn) {
+  const call::Question what = question();
+  response = co_await stand_in.ask(what, withdrawn);
+}
+
+Task<void> gives_way_body(Store& store) {
+  Broker broker(Shard::current(), store, patient());
+  runtime::OneShot<bool> told;
+  Origin from = origin("call");
+  from.told = [&told](const store::QuestionRow&) { told.set(true); };
+  const auto stand_in =
+      std::make_shared<StandIn>(broker, nullptr, mcp::Askable{0}, mcp::kAskForm, std::move(from));
+  CHECK(stand_in->away_since() == kNever);
+  runtime::CancelSource withdrawn;
+  call::Response response;
+  runtime::TaskGroup tasks(Shard::current());
+  tasks.spawn("ask", ask_in_place(*stand_in, response, withdrawn));
+  co_await told.wait();
+  CHECK(stand_in->away_since() != kNever);
+  stand_in->give_way();
+  co_await tasks.join();
+  CHECK(response.result == R"({"action":"cancel"})");
+  CHECK(stand_in->away_since() == kNever);
+  CHECK(broker.pending() == 0);
+  co_await broker.join();
+}
+
+TEST_CASE("broker: a call that waits for somebody gives way, and its server is answered") {
+  with_store(options(""), gives_way_body);
+}
+
 Task<void> events_body(Store& store) {
   Broker broker(Shard::current(), store, patient());
   const Batch start = co_await broker.events("", Milliseconds(0));
