@@ -10,6 +10,7 @@
 
 #include "admin/render.hpp"
 #include "ask/rounds.hpp"
+#include "ask/urls.hpp"
 #include "base/check.hpp"
 #include "broker/question_json.hpp"
 #include "broker/stand_in.hpp"
@@ -124,10 +125,12 @@ Task<void> Calls::run(HeldPtr held) {
   };
   call.caller.asker = std::make_shared<broker::StandIn>(broker_, nullptr, mcp::Askable{0},
                                                         held->start.askable, std::move(origin));
+  const std::size_t rounds = held->start.rounds;
   call::Outcome outcome = co_await server.call(call);
-  if (ask::needs_input(outcome)) {
-    co_await ask::answer_in_rounds(server, call, outcome, held->start.rounds);
+  if ((call.caller.askable & mcp::kAskUrl) && ask::asks_for_urls(outcome)) {
+    co_await ask::call_after_visits(server, call, outcome, rounds);
   }
+  if (ask::needs_input(outcome)) co_await ask::answer_in_rounds(server, call, outcome, rounds);
   held->outcome.emplace(std::move(outcome));
   held->done_at = Clock::now();
   held->start.holds.reset();

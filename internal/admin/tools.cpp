@@ -9,6 +9,7 @@
 #include "admin/render.hpp"
 #include "admin/reply.hpp"
 #include "ask/rounds.hpp"
+#include "ask/urls.hpp"
 #include "broker/policy.hpp"
 #include "broker/stand_in.hpp"
 #include "mcp/method.hpp"
@@ -71,8 +72,11 @@ Task<Reply> Admin::call_tool(http::Exchange& exchange, std::string name) {
         *facts_.broker, nullptr, mcp::Askable{0}, stands, broker::origin_of(call, server.name()));
   }
   call::Outcome outcome = co_await server.call(call);
+  const std::size_t rounds = registry_.config().ask.rounds;
+  if ((call.caller.askable & mcp::kAskUrl) && ask::asks_for_urls(outcome)) {
+    co_await ask::call_after_visits(server, call, outcome, rounds);
+  }
   if (call.caller.asker && ask::needs_input(outcome)) {
-    const std::size_t rounds = registry_.config().ask.rounds;
     co_await ask::answer_in_rounds(server, call, outcome, rounds);
   }
   co_return Reply::of(outcome, *redactor());

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ask/modern.hpp"
+#include "ask/urls.hpp"
 #include "log/log.hpp"
 #include "mcp/error_codes.hpp"
 #include "rpc/message.hpp"
@@ -18,18 +18,6 @@ constexpr std::size_t kTasks = 2 * Desk::kAtMost;
 
 call::Outcome refused(const Error& error) {
   return call::Outcome::of_failure(rpc::kInvalidParams, error);
-}
-
-// -32042 for a client that cannot be asked for urls: 2026-07-28 says which capability it lacks.
-call::Outcome lacks_url() {
-  json::ObjectBuilder data;
-  data.raw("requiredCapabilities", R"({"elicitation":{"url":{}}})");
-  return call::Outcome::of_error(
-      rpc::error_object(mcp::kMissingClientCapability,
-                        "the server needs the user to visit a URL, and the client did not declare "
-                        "elicitation in url mode",
-                        data.take()),
-      mcp::kLatestModern);
 }
 
 call::Outcome input_required(std::string_view requests, const std::string& state) {
@@ -50,12 +38,6 @@ bool all_accepted(json::Raw responses) {
 }
 
 }  // namespace
-
-bool asks_for_urls(const call::Outcome& outcome) {
-  if (outcome.ok() || mcp::era_of(outcome.from) == mcp::Era::modern) return false;
-  const auto code = json::find(outcome.error, "code");
-  return code && json::as_integer(*code) == mcp::kUrlElicitationRequired;
-}
 
 // A call of the desk. Without `parked` it is not running: the retry makes it anew.
 struct Desk::Held {
@@ -109,9 +91,7 @@ Task<Desk::Step> Desk::wait(std::uint64_t id, Listener listener, std::string res
     calls_.erase(id);
     step.again = all_accepted(responses);
     if (!step.again) {
-      const Error error("ask.declined", "the user did not visit the URL that the server needs",
-                        "call again when they agree to");
-      step.outcome = call::Outcome::of_failure(mcp::kUpstreamFailure, error);
+      step.outcome = not_visited();
     }
     co_return step;
   }
@@ -158,22 +138,15 @@ call::Outcome Desk::needs_input(Held& held, std::string_view requests) {
 // the call over again (case C56).
 std::optional<call::Outcome> Desk::url_questions(Held& held, const call::Outcome& outcome,
                                                  mcp::Askable askable) {
-  if (!(askable & mcp::kAskUrl)) {
-    calls_.erase(held.id);
-    return lacks_url();
-  }
-  const auto wanted = json::find(outcome.error, "data", "elicitations");
-  if (!wanted || !json::is_array(*wanted)) return std::nullopt;
+  if (!(askable & mcp::kAskUrl)) return std::nullopt;
   mcp::QuestionContext context;
   context.to = mcp::kLatestModern;
   json::ObjectBuilder requests;
   std::size_t number = 0;
-  json::Elements elements(*wanted);
-  while (const auto element = elements.next()) {
-    if (!json::is_object(*element) || !json::find(*element, "url")) continue;
+  for (const json::Raw wanted : wanted_urls(outcome)) {
     json::ObjectBuilder request;
     request.string("method", "elicitation/create");
-    request.raw("params", mcp::question_params_for(mcp::QuestionKind::url, *element, context));
+    request.raw("params", mcp::question_params_for(mcp::QuestionKind::url, wanted, context));
     requests.raw(fmt::format("elicitation-{}", ++number), request.take());
   }
   if (number == 0) return std::nullopt;
@@ -227,10 +200,6 @@ Task<void> Desk::join() {
   }
   co_await tasks_.join();
   calls_.clear();
-}
-
-void translate_urls(call::Outcome& outcome) {
-  if (asks_for_urls(outcome)) outcome = lacks_url();
 }
 
 }  // namespace mcpx::ask

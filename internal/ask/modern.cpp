@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "ask/rounds.hpp"
+#include "ask/urls.hpp"
 #include "base/digest.hpp"
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
@@ -49,29 +49,86 @@ std::string spelled_requests(json::Raw requests, const mcp::QuestionContext& con
   return all.text();
 }
 
-// The result of a modern server for its client: when it needs input, its state goes into ours.
-call::Outcome relayed(const Modern& request, call::Outcome outcome, std::size_t round) {
+// Questions that have an answer already are not asked.
+std::string without(json::Raw requests, json::Raw answers) {
+  json::Splice rest(requests);
+  json::Members members(answers);
+  while (const auto member = members.next()) {
+    if (const auto key = json::decode_string(member->key)) rest.remove(*key);
+  }
+  return rest.text();
+}
+
+std::string requests_for(const Modern& request, json::Raw requests, const std::string& answers) {
+  std::string rest = answers.empty() ? std::string(requests) : without(requests, answers);
+  if (!request.names_server) return rest;
+  mcp::QuestionContext context;
+  context.to = request.call.caller.revision;
+  context.askable = request.call.caller.askable;
+  context.server = request.server.name();
+  return spelled_requests(rest, context);
+}
+
+// The result of a modern server for its client: when it needs input, its state goes into ours, and
+// with it what was answered already.
+call::Outcome relayed(const Modern& request, call::Outcome outcome, std::size_t round,
+                      std::string answers = {}) {
   if (!needs_input(outcome)) return outcome;
   json::Splice result(outcome.result);
-  if (const auto state = json::find(outcome.result, "requestState")) {
+  const auto state = json::find(outcome.result, "requestState");
+  const auto requests = json::find(outcome.result, "inputRequests");
+  if (requests && json::is_object(*requests)) {
+    std::string spelled = requests_for(request, *requests, answers);
+    if (spelled != *requests) result.set("inputRequests", std::move(spelled));
+  }
+  if (state || !answers.empty()) {
     const std::int64_t now = unix_now();
     Ticket ticket;
     ticket.relayed = true;
     ticket.round = round + 1;
-    ticket.server_state = *state;
+    ticket.server_state = state.value_or(json::Raw());
+    ticket.answers = std::move(answers);
     ticket.expiry = now + request.limits.state_ttl.count();
     result.set("requestState",
                json::quoted(request.states->write(ticket, binding_for(request), now)));
   }
-  const auto requests = json::find(outcome.result, "inputRequests");
-  if (request.names_server && requests && json::is_object(*requests)) {
-    mcp::QuestionContext context;
-    context.to = request.call.caller.revision;
-    context.askable = request.call.caller.askable;
-    context.server = request.server.name();
-    result.set("inputRequests", spelled_requests(*requests, context));
-  }
   return call::Outcome::of_result(result.text(), outcome.from);
+}
+
+// The same after what the client cannot be asked was asked of who stands in for it.
+Task<call::Outcome> pass_on(const Modern& request, const call::Call& made, call::Outcome outcome,
+                            std::size_t round) {
+  if (!request.otherwise || !needs_input(outcome)) {
+    co_return relayed(request, std::move(outcome), round);
+  }
+  call::Call call = made;
+  call.caller.asker = request.otherwise;
+  call.caller.askable = request.otherwise_askable;
+  const mcp::Askable theirs = request.call.caller.askable;
+  BeforeRound before = request.before_otherwise;
+  std::string answers = co_await answer_beside(request.server, call, outcome, theirs,
+                                               request.limits.rounds, std::move(before));
+  co_return relayed(request, std::move(outcome), round, std::move(answers));
+}
+
+// The retry as its server expects it: with its own state, and all answers.
+std::string retried_params(json::Raw params, const Ticket& ticket) {
+  json::Splice again(params);
+  if (ticket.server_state.empty()) {
+    again.remove("requestState");
+  } else {
+    again.set("requestState", ticket.server_state);
+  }
+  if (!ticket.answers.empty()) {
+    json::Splice all(json::find(params, "inputResponses").value_or("{}"));
+    json::Members members(ticket.answers);
+    while (const auto member = members.next()) {
+      const auto key = json::decode_string(member->key);
+      if (key) all.set(*key, std::string(member->value));
+    }
+    again.set("inputResponses", all.text());
+  }
+  return again.text();
 }
 
 Task<call::Outcome> go_on(const Modern& request, const Ticket& ticket, const std::string& state) {
@@ -81,13 +138,12 @@ Task<call::Outcome> go_on(const Modern& request, const Ticket& ticket, const std
     if (!first) co_return call::Outcome::of_failure(mcp::kUpstreamFailure, first.error());
     if (!*first) co_return refused(used_error());
   }
-  const std::string params =
-      json::Splice(request.call.params).set("requestState", ticket.server_state).text();
+  const std::string params = retried_params(request.call.params, ticket);
   call::Call again = request.call;
   again.params = params;
   again.message = nullptr;  // its spans are of the state that came
   call::Outcome outcome = co_await request.server.call(again);
-  co_return relayed(request, std::move(outcome), ticket.round);
+  co_return co_await pass_on(request, again, std::move(outcome), ticket.round);
 }
 
 // --- At a desk
@@ -145,7 +201,7 @@ Task<call::Outcome> call_anew(const Modern& request, const std::string& binding,
   Desk::Step step = co_await wait_at(request, index, id, std::move(responses));
   if (step.asks) co_return std::move(*step.outcome);
   // The server may have turned out to be a modern one.
-  co_return relayed(request, std::move(*step.outcome), 0);
+  co_return co_await pass_on(request, request.call, std::move(*step.outcome), 0);
 }
 
 Task<call::Outcome> go_on_at_desk(const Modern& request, const Ticket& ticket,
@@ -178,20 +234,17 @@ call::Outcome with_own_state(const Modern& request, call::Outcome outcome) {
   return relayed(request, std::move(outcome), 0);
 }
 
-Task<call::Outcome> call_modern(const Modern& request) {
+namespace {
+
+Task<call::Outcome> first_or_next(const Modern& request, const std::string& binding) {
   const call::Call& call = request.call;
   const auto state = json::find(call.params, "requestState");
-  if (!state && request.server.era() == mcp::Era::modern) {
-    call::Outcome outcome = co_await request.server.call(call);
-    co_return relayed(request, std::move(outcome), 0);
-  }
   std::string responses(json::find(call.params, "inputResponses").value_or(json::Raw()));
   if (!responses.empty() && !json::is_object(responses)) {
     const Error error("ask.malformed", "'inputResponses' must be an object",
                       "send an object with one member for each question");
     co_return refused(error);
   }
-  const std::string binding = binding_for(request);
   if (!state) co_return co_await call_anew(request, binding, std::move(responses));
 
   const std::string text = json::decode_string(*state).value_or("");
@@ -199,6 +252,30 @@ Task<call::Outcome> call_modern(const Modern& request) {
   if (!ticket) co_return refused(ticket.error());
   if (ticket->relayed) co_return co_await go_on(request, *ticket, text);
   co_return co_await go_on_at_desk(request, *ticket, binding, std::move(responses));
+}
+
+}  // namespace
+
+Task<call::Outcome> call_modern(const Modern& request) {
+  const call::Call& call = request.call;
+  const bool fresh = !json::find(call.params, "requestState");
+  if (fresh && request.server.era() == mcp::Era::modern) {
+    call::Outcome outcome = co_await request.server.call(call);
+    if (!needs_input(outcome)) co_return outcome;
+    co_return co_await pass_on(request, call, std::move(outcome), 0);
+  }
+  const std::string binding = binding_for(request);
+  call::Outcome outcome = co_await first_or_next(request, binding);
+  // What the client could have been asked itself was, at the desk.
+  const bool visits = request.otherwise_askable & mcp::kAskUrl;
+  for (std::size_t made = 0; visits && asks_for_urls(outcome); ++made) {
+    if (made == request.limits.rounds) break;
+    const bool visited =
+        co_await urls_visited(request.server, call.caller, request.otherwise, outcome);
+    if (!visited) break;
+    outcome = co_await call_anew(request, binding, std::string());
+  }
+  co_return outcome;
 }
 
 }  // namespace mcpx::ask

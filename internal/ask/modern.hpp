@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "ask/desk.hpp"
+#include "ask/rounds.hpp"
 #include "ask/state.hpp"
 #include "call/call.hpp"
 #include "config/config.hpp"
@@ -32,8 +33,11 @@ struct Modern {
   std::string_view endpoint;
   bool names_server = false;  // in the message of a question
   config::Ask limits;
-  std::shared_ptr<call::Asker> otherwise;  // see Parked::Bounds
+  // Asked what the client cannot be, if that is among `otherwise_askable`, which the call declares
+  // to a modern server too; may be null.
+  std::shared_ptr<call::Asker> otherwise;
   mcp::Askable otherwise_askable = 0;
+  BeforeRound before_otherwise;  // see answer_beside()
   const States* states = nullptr;
   store::Store* store = nullptr;  // where it is kept which states were used; null: nowhere
   std::span<Desk* const> desks;   // by shard index; null where there is none
@@ -41,11 +45,6 @@ struct Modern {
 
 // False where no question can come up on the way: call_modern() would be server.call().
 bool may_ask(const call::Call& call);
-
-// True for -32042 of a server of 2025-11-25.
-bool asks_for_urls(const call::Outcome& outcome);
-// -32042 of 2025-11-25 for a modern client that was not asked for the URLs instead.
-void translate_urls(call::Outcome& outcome);
 
 // What server.call() came to where may_ask() is false: a modern server may still want to be called
 // again, with its state and no answers. To be done when outcome.needs_input.

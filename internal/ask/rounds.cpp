@@ -101,16 +101,19 @@ Task<void> ask_all(upstream::Server& server, const call::Caller& caller, Round& 
   co_await tasks.join();
 }
 
-// What the call is made again with. A state that was not given is not sent.
-std::string next_params(json::Raw original, const Round& round) {
+std::string responses_of(const Round& round) {
   std::string responses = "{";
   for (const Asked& asked : round.questions) {
     if (responses.size() > 1) responses += ',';
     responses.append(asked.key).append(":").append(asked.response.result);
   }
-  responses += '}';
+  return responses + "}";
+}
+
+// What the call is made again with. A state that was not given is not sent.
+std::string next_params(json::Raw original, const Round& round) {
   json::Splice params(original);
-  if (!round.questions.empty()) params.set("inputResponses", std::move(responses));
+  if (!round.questions.empty()) params.set("inputResponses", responses_of(round));
   if (!round.state.empty()) params.set("requestState", round.state);
   return params.text();
 }
@@ -129,6 +132,43 @@ const std::string* refusal_in(const Round& round) {
   return nullptr;
 }
 
+bool has_all(mcp::Askable askable, const Asked& asked) {
+  const auto kind = mcp::question_kind(asked.method, asked.params);
+  if (!kind) return false;
+  const mcp::Askable needed = mcp::needed_for(*kind, asked.params);
+  return (askable & needed) == needed;
+}
+
+// Leaves out what is the client's to answer, or nobody's. True if there was such a question.
+bool leave_out(Round& round, mcp::Askable theirs, mcp::Askable ours) {
+  const auto left = std::erase_if(round.questions, [&](const Asked& asked) {
+    return has_all(theirs, asked) || !has_all(ours, asked);
+  });
+  return left > 0;
+}
+
+call::Outcome too_many_rounds(const upstream::Server& server, std::size_t rounds) {
+  return failure("ask.rounds",
+                 fmt::format("server {} still needs input after {} rounds of questions",
+                             server.name(), rounds),
+                 "raise ask.rounds, or report this to the server's author", server.name());
+}
+
+// False: it came to no answers, and `outcome` says why.
+Task<bool> ask_round(upstream::Server& server, const call::Call& call, Round& round,
+                     call::Outcome& outcome) {
+  co_await ask_all(server, call.caller, round);
+  if (was_interrupted(round)) {
+    outcome = failure("ask.interrupted",
+                      fmt::format("mcpx stops while server {} waits for input", server.name()),
+                      "call again; what is answered until then is not asked again", server.name());
+    co_return false;
+  }
+  const std::string* const refusal = refusal_in(round);
+  if (refusal) outcome = call::Outcome::of_error(*refusal, call.caller.revision);
+  co_return !refusal;
+}
+
 }  // namespace
 
 bool needs_input(const call::Outcome& outcome) {
@@ -143,10 +183,7 @@ Task<void> answer_in_rounds(upstream::Server& server, call::Call& call, call::Ou
   call.message = nullptr;  // its spans are of the first round
   for (std::size_t made = 0; needs_input(outcome); ++made) {
     if (made == rounds) {
-      outcome = failure("ask.rounds",
-                        fmt::format("server {} still needs input after {} rounds of questions",
-                                    server.name(), rounds),
-                        "raise ask.rounds, or report this to the server's author", server.name());
+      outcome = too_many_rounds(server, rounds);
       co_return;
     }
     std::optional<Round> round = read_round(outcome.result);
@@ -158,22 +195,38 @@ Task<void> answer_in_rounds(upstream::Server& server, call::Call& call, call::Ou
       co_return;
     }
     if (before_round) before_round(outcome);
-    co_await ask_all(server, call.caller, *round);
-    if (was_interrupted(*round)) {
-      outcome =
-          failure("ask.interrupted",
-                  fmt::format("mcpx stops while server {} waits for input", server.name()),
-                  "call again; what is answered until then is not asked again", server.name());
-      co_return;
-    }
-    if (const std::string* refusal = refusal_in(*round)) {
-      outcome = call::Outcome::of_error(*refusal, call.caller.revision);
-      co_return;
-    }
+    const bool answered = co_await ask_round(server, call, *round, outcome);
+    if (!answered) co_return;
     params = next_params(original, *round);
     call.params = params;
     outcome = co_await server.call(call);
   }
+}
+
+Task<std::string> answer_beside(upstream::Server& server, call::Call& call, call::Outcome& outcome,
+                                mcp::Askable theirs, std::size_t rounds, BeforeRound before_round) {
+  const std::string original =
+      json::Splice(call.params).remove("inputResponses").remove("requestState").text();
+  std::string params;
+  call.message = nullptr;
+  for (std::size_t made = 0; needs_input(outcome); ++made) {
+    std::optional<Round> round = read_round(outcome.result);
+    if (!round) co_return std::string();
+    const bool asks_client = leave_out(*round, theirs, call.caller.askable);
+    if (round->questions.empty()) co_return std::string();
+    if (made == rounds) {
+      outcome = too_many_rounds(server, rounds);
+      co_return std::string();
+    }
+    if (!asks_client && before_round) before_round(outcome);
+    const bool answered = co_await ask_round(server, call, *round, outcome);
+    if (!answered) co_return std::string();
+    if (asks_client) co_return responses_of(*round);
+    params = next_params(original, *round);
+    call.params = params;
+    outcome = co_await server.call(call);
+  }
+  co_return std::string();
 }
 
 }  // namespace mcpx::ask

@@ -98,11 +98,15 @@ Error used_error() {
                "send back the one of the last answer; or call anew without one");
 }
 
+// A state with answers in has their length before them. One without is as it was before there were
+// any: another process that shares the key may be older.
 std::string States::write(const Ticket& ticket, std::string_view binding, std::int64_t now) const {
-  return seal_->close(fmt::format("{} {} {} {} {} {} {} {}", ticket.relayed ? "relayed" : "parked",
-                                  run_, ticket.shard, ticket.call, ticket.round, ticket.expiry,
-                                  binding, ticket.server_state),
-                      now);
+  const bool answered = !ticket.answers.empty();
+  const std::string_view kind = answered ? "answered" : ticket.relayed ? "relayed" : "parked";
+  std::string text = fmt::format("{} {} {} {} {} {} {} ", kind, run_, ticket.shard, ticket.call,
+                                 ticket.round, ticket.expiry, binding);
+  if (answered) text.append(fmt::format("{} {}", ticket.answers.size(), ticket.answers));
+  return seal_->close(text.append(ticket.server_state), now);
 }
 
 Result<Ticket> States::read(std::string_view state, std::string_view binding,
@@ -115,13 +119,19 @@ Result<Ticket> States::read(std::string_view state, std::string_view binding,
   }
   std::string_view rest = *text;
   Ticket ticket;
-  ticket.relayed = take_word(rest) == "relayed";
+  const std::string_view kind = take_word(rest);
+  ticket.relayed = kind != "parked";
   const std::string_view run = take_word(rest);
   ticket.shard = static_cast<std::size_t>(number_of(take_word(rest)));
   ticket.call = number_of(take_word(rest));
   ticket.round = static_cast<std::size_t>(number_of(take_word(rest)));
   ticket.expiry = static_cast<std::int64_t>(number_of(take_word(rest)));
   const std::string_view bound = take_word(rest);
+  if (kind == "answered") {
+    const std::size_t size = static_cast<std::size_t>(number_of(take_word(rest)));
+    ticket.answers = rest.substr(0, size);
+    rest.remove_prefix(ticket.answers.size());
+  }
   ticket.server_state = rest;
   if (!same(bound, binding)) {
     return Error("ask.state_foreign", "the requestState belongs to another request",

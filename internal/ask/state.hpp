@@ -25,7 +25,8 @@ struct Ticket {
   std::uint64_t call = 0;    // which one it is there
   std::size_t round = 0;     // of its rounds of questions
   bool relayed = false;      // nothing is parked: the server has all it needs in
-  std::string server_state;  // its own state, a raw token
+  std::string server_state;  // its own state, a raw token; empty: it gave none
+  std::string answers;       // to what the client was not asked: a raw object, or empty
   std::int64_t expiry = 0;
 };
 

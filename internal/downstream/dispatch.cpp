@@ -6,6 +6,7 @@
 
 #include "ask/modern.hpp"
 #include "ask/rounds.hpp"
+#include "ask/urls.hpp"
 #include "downstream/completion.hpp"
 #include "downstream/render.hpp"
 #include "downstream/subscribe.hpp"
@@ -252,14 +253,19 @@ Task<Answer> forward(Request& request) {
   Substitute substitute(request, call, server.name());
   const bool may_ask = request.modern() && ask::may_ask(call);
   if (may_ask) {
+    substitute.declare(call.caller);
     ask::Modern modern = modern_call(request, endpoint, server, call);
     modern.otherwise = substitute.asker();
     modern.otherwise_askable = substitute.askable();
+    modern.before_otherwise = substitute.remembering(server.name(), call);
     outcome = co_await ask::call_modern(modern);
   } else {
     substitute.stand_in(call.caller);
     if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
     outcome = co_await server.call(call);
+    if ((substitute.askable() & mcp::kAskUrl) && ask::asks_for_urls(outcome)) {
+      co_await ask::call_after_visits(server, call, outcome, request.core.config().ask.rounds);
+    }
   }
   const bool answers = !request.modern() || (substitute.asker() && !may_ask);
   if (answers && ask::needs_input(outcome)) {

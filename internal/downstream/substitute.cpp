@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "broker/policy.hpp"
+#include "json/splice.hpp"
 #include "log/log.hpp"
 
 namespace mcpx::downstream {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::size_t kLargestRedrive = 256 * 1024;
 constexpr Milliseconds kServerWait{60'000};  // for a server to come up after a restart
 
-std::string redrive_of(std::string_view server, const call::Call& call,
+std::string redrive_of(std::string_view server, const call::Call& call, mcp::Askable askable,
                        const call::Outcome& outcome) {
   json::ObjectBuilder out;
   out.string("server", server).string("method", call.method_name);
@@ -21,7 +22,7 @@ std::string redrive_of(std::string_view server, const call::Call& call,
   out.string("revision", mcp::text(call.caller.revision));
   out.string("principal", call.caller.principal);
   out.raw("clientInfo", call.caller.client_info);
-  out.integer("askable", call.caller.askable);
+  out.integer("askable", askable);
   out.raw("capabilities", call.caller.client_capabilities);
   out.raw("params", call.params).raw("result", outcome.result);
   return out.take();
@@ -40,14 +41,17 @@ Substitute::Substitute(const Request& request, const call::Call& call, std::stri
                                              broker::origin_of(call, server));
 }
 
+void Substitute::declare(call::Caller& caller) {
+  if (askable_ == 0 || mcp::era_of(caller.revision) != mcp::Era::modern) return;
+  const json::Raw own =
+      caller.client_capabilities.empty() ? json::Raw("{}") : caller.client_capabilities;
+  capabilities_ = mcp::widened_capabilities(own, caller.askable, askable_);
+  caller.client_capabilities = capabilities_;
+}
+
 void Substitute::stand_in(call::Caller& caller) {
   if (!asker_) return;
-  if (mcp::era_of(caller.revision) == mcp::Era::modern && askable_ != 0) {
-    const json::Raw own =
-        caller.client_capabilities.empty() ? json::Raw("{}") : caller.client_capabilities;
-    capabilities_ = mcp::widened_capabilities(own, caller.askable, askable_);
-    caller.client_capabilities = capabilities_;
-  }
+  declare(caller);
   caller.askable = static_cast<mcp::Askable>(caller.askable | askable_);
   caller.asker = asker_;
 }
@@ -55,11 +59,13 @@ void Substitute::stand_in(call::Caller& caller) {
 ask::BeforeRound Substitute::remembering(std::string_view server, const call::Call& call) {
   if (!asker_ || call.params.size() > kLargestRedrive) return nullptr;
   // The params of the call are those of the round before by the next one.
-  auto first = std::make_shared<std::string>(call.params);
-  return [asker = asker_, server, &call, first](const call::Outcome& outcome) {
+  auto first = std::make_shared<std::string>(
+      json::Splice(call.params).remove("inputResponses").remove("requestState").text());
+  const auto askable = static_cast<mcp::Askable>(call.caller.askable | askable_);
+  return [asker = asker_, server, &call, first, askable](const call::Outcome& outcome) {
     call::Call original = call;
     original.params = *first;
-    std::string redrive = redrive_of(server, original, outcome);
+    std::string redrive = redrive_of(server, original, askable, outcome);
     asker->redriven(redrive.size() <= kLargestRedrive ? std::move(redrive) : std::string());
   };
 }

@@ -24,7 +24,10 @@ class Substitute {
 
   std::shared_ptr<call::Asker> asker() const { return asker_; }  // null: nobody
   mcp::Askable askable() const { return askable_; }
-  // From here on the server may ask what either can answer. The caller is not to outlive this.
+  // From here on a modern server is told that it may ask what either can answer. The caller is not
+  // to outlive this.
+  void declare(call::Caller& caller);
+  // The same, and all of it is asked of asker().
   void stand_in(call::Caller& caller);
   // What has a round of questions answered after a restart, by redrive(); empty: nothing has.
   ask::BeforeRound remembering(std::string_view server, const call::Call& call);

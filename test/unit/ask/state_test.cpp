@@ -152,6 +152,25 @@ TEST_CASE("a modern server's state comes back as it was, from any run that has t
   }
 }
 
+TEST_CASE("answers that a server is to get with the retry travel in the state, beside its own") {
+  const States states(seal_with(Seal::random_key()), "run1");
+  for (const std::string& theirs : {std::string(), std::string(R"("a b")")}) {
+    for (const std::string& answers :
+         {std::string(R"({"a":{"action":"accept"},"b c":{"roots":[]}})"), std::string("{}")}) {
+      Ticket given = ticket();
+      given.relayed = true;
+      given.server_state = theirs;
+      given.answers = answers;
+      given.expiry = kNow + 500;
+      const Result<Ticket> read = states.read(states.write(given, bound(), kNow), bound(), kNow);
+      REQUIRE(read.has_value());
+      CHECK(read->relayed);
+      CHECK(read->server_state == theirs);
+      CHECK(read->answers == answers);
+    }
+  }
+}
+
 TEST_CASE("a retry may write its parameters anew, and carries what the first request did not") {
   CHECK(bound() ==
         bound(R"({ "inputResponses":{"x":{}}, "requestState":"s", "_meta":{"progressToken":1},
