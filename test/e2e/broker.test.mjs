@@ -6,36 +6,17 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 
+import { stdio } from './lib/asking.mjs';
 import { questions, serveHttp } from './lib/asking_server.mjs';
+import { ask, list, mcpx, post, start, waiting } from './lib/brokered.mjs';
 import { Daemon, daemonEnvironment, recorded, run, scripted, temporary } from './lib/daemon.mjs';
-import { binary, libDir, root, upstreams } from './lib/paths.mjs';
+import { binary, root, upstreams } from './lib/paths.mjs';
 import { modern, Session } from './lib/speak.mjs';
 import { openStream } from './lib/streams.mjs';
 import { eventually, within } from './lib/wait.mjs';
 
-const program = path.join(libDir, 'asking_server.mjs');
-const stdio = (era, extra) => ({ command: process.execPath, args: [program, era], ...extra });
 const said = ({ message }) => JSON.parse(message.result.content[0].text);
 const ADA = { action: 'accept', content: { name: 'Ada', colour: 'red' } };
-
-const start = (t, broker, servers, options) => Daemon.start(t,
-  { broker: { declare: ['form', 'url', 'sampling'], ...broker }, servers }, options);
-const ask = (daemon, server = 'pipe', args = { kind: 'form' }, options = {}) =>
-  modern(daemon.url, 'tools/call', { name: `${server}__ask`, arguments: args }, options);
-const mcpx = (daemon, args, options = {}) => run(binary('mcpx'), [...args, '--url', daemon.url],
-  { env: daemonEnvironment(daemon.dir), ...options });
-
-async function list(daemon, state = 'pending') {
-  const answer = await daemon.rest(`/v1/elicitations?state=${state}`);
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json().elicitations;
-}
-const waiting = (daemon, count = 1) => eventually(`${count} questions`, async () => {
-  const rows = await list(daemon);
-  return rows.length === count && rows;
-});
-const post = (daemon, id, action, body = {}) => daemon.rest(`/v1/elicitations/${id}/${action}`,
-  { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
 
 test('broker: a call waits while its question is answered from another terminal', async (t) => {
   const daemon = await start(t, {}, { pipe: stdio('legacy'), web: { url: await serveHttp(t) },

@@ -1,7 +1,8 @@
 // An upstream whose tool `ask` asks its client the question named in its arguments, and answers with
-// what it was told: text {"answer"} or {"refused": code}; it also writes that to the file `note`. Usage: node asking_server.mjs legacy|modern [ROOTS]; serveHttp() has the legacy one over HTTP.
+// what it was told: text {"answer"} or {"refused": code}; it also writes that to the file `note`. With
+// `after` it asks when the call is over. `urls` needs a visit before anything, until `note` exists. Usage: node asking_server.mjs legacy|modern [ROOTS]; serveHttp() has the legacy one over HTTP.
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -51,10 +52,16 @@ function legacyServer(roots) {
       await server.notification(completed(params.arguments.id));
       return text('told');
     }
-    const { kind, times = 1, together = false, note, complete } = params.arguments;
+    const { kind, times = 1, together = false, note, complete, after } = params.arguments;
+    if (kind === 'urls' && note && existsSync(note)) return text('visited');
     if (kind === 'urls') throw urlsRequired();
-    const ask = () => sendRequest(questions[kind], ResultSchema).then(
-      ({ _meta, ...answer }) => ({ answer }), (error) => ({ refused: error.code }));
+    const told = (answer) => answer.then(({ _meta, ...answer }) => ({ answer }), (error) => ({ refused: error.code }));
+    const ask = () => told(sendRequest(questions[kind], ResultSchema));
+    if (after) {
+      const later = () => told(server.request(questions[kind], ResultSchema));
+      setTimeout(() => later().then((got) => writeFileSync(note, JSON.stringify(got))), 100);
+      return text('later');
+    }
     if (together) return text(await Promise.all(Array.from({ length: times }, ask)));
     const got = [];
     for (let i = 0; i < times; i++) got.push(await ask());
@@ -100,13 +107,26 @@ function modernCall({ arguments: { kind, times = 1 }, inputResponses = {}, reque
   return { resultType: 'input_required', inputRequests: { question: { ...questions[kind], params } },
     requestState: Buffer.from(JSON.stringify(answered)).toString('base64url') };
 }
+// All of `kinds` in one result, and again until it has them all.
+function modernTogether({ arguments: { kinds, state = true }, inputResponses = {}, requestState, _meta }) {
+  const got = { ...(requestState && JSON.parse(requestState)), ...inputResponses };
+  const open = kinds.filter((kind) => !got[kind]
+    && CAPABLE[kind](_meta['io.modelcontextprotocol/clientCapabilities']));
+  if (open.length === 0) return { resultType: 'complete', ...text({ got, requestState }) };
+  return { resultType: 'input_required',
+    inputRequests: Object.fromEntries(open.map((kind) => {
+      const { elicitationId, ...params } = questions[kind].params;
+      return [kind, { ...questions[kind], params }];
+    })),
+    ...(state && { requestState: JSON.stringify(got) }) };
+}
 function serveModern() {
   const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'public' };
   const answers = {
     'server/discover': () => ({ ...complete, supportedVersions: [MODERN], capabilities: { tools: {} },
       _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'asking', version: '1' } } }),
     'tools/list': () => ({ ...complete, tools: [definition] }),
-    'tools/call': modernCall,
+    'tools/call': (params) => (params.arguments.kinds ? modernTogether : modernCall)(params),
   };
   createInterface({ input: process.stdin }).on('line', (line) => {
     const { id, method, params } = JSON.parse(line);
