@@ -18,7 +18,7 @@ const root = path.resolve(here, '../..');
 const build = path.resolve(root, process.env.MCPX_BUILD_DIR ?? 'build/debug');
 const out = path.join(root, 'build/conformance');
 const suite = path.join(here, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
-const fixture = path.join(root, 'test/fixtures/everything/server.mjs');
+const fixtures = path.join(root, 'test/fixtures/everything');
 const tee = path.join(root, 'test/e2e/lib/tee.mjs');
 const frames = path.join(out, 'frames');  // what passed between mcpxd and the fixtures
 const LEG_LIMIT = 180_000;
@@ -31,25 +31,31 @@ const { values: options } = parseArgs({ options: {
 // with `merged` through /mcp, where that fixture has an empty prefix and the other one is there too.
 const SKILLS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'];
 const skills = SKILLS.map((name) => ['--spec-version', '2026-07-28', '--force', '--scenario', name]);
+const RUNS = {
+  '2025-11-25': ['--requirements', '2025-11-25'],
+  '2026-07-28': ['--requirements', '2026-07-28'],
+  '2025-06-18': ['--spec-version', '2025-06-18'],
+  '2025-03-26': ['--spec-version', '2025-03-26'],
+  all: ['--suite', 'all'],
+};
+const FIXTURES = ['legacy', 'http', 'modern'];  // legacy over stdio, legacy over HTTP, modern
 const legs = {
-  '2025-11-25': { era: 'legacy', runs: [['--requirements', '2025-11-25']] },
-  '2026-07-28': { era: 'modern', runs: [['--requirements', '2026-07-28']] },
-  '2025-06-18': { era: 'legacy', runs: [['--spec-version', '2025-06-18']] },
-  '2025-03-26': { era: 'legacy', runs: [['--spec-version', '2025-03-26']] },
-  // An upstream of the other era behind the same clients.
-  '2025-11-25-crossed': { era: 'modern', runs: [['--requirements', '2025-11-25']] },
-  '2026-07-28-crossed': { era: 'legacy', runs: [['--requirements', '2026-07-28']] },
-  '2025-11-25-merged': { era: 'legacy', merged: true, runs: [['--requirements', '2025-11-25']] },
-  '2026-07-28-merged': { era: 'modern', merged: true, runs: [['--requirements', '2026-07-28']] },
-  '2025-06-18-merged': { era: 'legacy', merged: true, runs: [['--spec-version', '2025-06-18']] },
-  skills: { era: 'modern', runs: skills },
-  'skills-merged': { era: 'modern', merged: true, runs: skills },
+  ...Object.fromEntries(FIXTURES.flatMap((fixture) =>
+    Object.entries(RUNS).map(([name, run]) => [`${name}-${fixture}`, { fixture, runs: [run] }]))),
+  // In a session of its own: a question that an earlier leg left behind keeps its id.
+  'all-http': { fixture: 'http', server: 'http-all', runs: [RUNS.all] },
+  '2025-11-25-merged': { fixture: 'legacy', merged: true, runs: [RUNS['2025-11-25']] },
+  '2026-07-28-merged': { fixture: 'modern', merged: true, runs: [RUNS['2026-07-28']] },
+  '2025-06-18-merged': { fixture: 'legacy', merged: true, runs: [RUNS['2025-06-18']] },
+  skills: { fixture: 'modern', runs: skills },
+  'skills-merged': { fixture: 'modern', merged: true, runs: skills },
   ...clientLegs,
 };
 function runsOf(leg) {
   if (!options.scenario) return legs[leg].runs;
   if (legs[leg].runs === skills) return legs[leg].runs.filter((run) => run.includes(options.scenario));
-  return [['--spec-version', leg.slice(0, 10), '--force', '--scenario', options.scenario]];
+  const [, revision = '2025-11-25'] = /^(\d{4}-\d\d-\d\d)/.exec(leg) ?? [];
+  return [['--spec-version', revision, '--force', '--scenario', options.scenario]];
 }
 
 async function freePort() {
@@ -78,16 +84,16 @@ function kill(child, signal) {
   } catch { /* gone already */ }
 }
 
-async function startDaemon(names, bare, port) {
+async function startDaemon(names, bare, port, remote = {}) {
   const config = path.join(out, 'mcpx.json');
   rmSync(frames, { recursive: true, force: true });
   mkdirSync(frames);
   writeFileSync(config, JSON.stringify({ listen: { http: `127.0.0.1:${port}` }, log: { level: 'debug' },
     state_dir: path.join(out, 'state'),
-    servers: Object.fromEntries(names.map((name) => [name, { command: process.execPath,
+    servers: { ...remote, ...Object.fromEntries(names.map((name) => [name, { command: process.execPath,
       // The suite leaves calls behind that wait for an answer, each at an instance of its own.
-      args: [tee, path.join(frames, `${name}.tee`), process.execPath, fixture, '--era', name],
-      instances: { max: 40 }, ...(name === bare && { prefix: '' }) }])) }));
+      args: [tee, path.join(frames, `${name}.tee`), process.execPath, path.join(fixtures, 'server.mjs'), '--era', name],
+      instances: { max: 40 }, ...(name === bare && { prefix: '' }) }])) } }));
   const daemon = await run(path.join(build, 'bin/mcpxd'), ['--config', config], path.join(out, 'mcpxd.log'));
   let over;
   daemon.ended.then((status) => { over = status; });
@@ -95,7 +101,7 @@ async function startDaemon(names, bare, port) {
     if (over !== undefined) break;
     const servers = await fetch(`http://127.0.0.1:${port}/v1/servers`).then((r) => r.json())
       .then((body) => body.servers ?? body, () => []);
-    if (servers.length === names.length && servers.every((s) => s.state === 'ready')) return daemon;
+    if (servers.length === names.length + Object.keys(remote).length && servers.every((s) => s.state === 'ready')) return daemon;
     await pause(100);
   }
   kill(daemon.child, 'SIGKILL');
@@ -137,10 +143,10 @@ function report(leg, scenario) {
 }
 
 async function runLeg(leg, port) {
-  const { era, merged } = legs[leg];
+  const { fixture, server = fixture, merged } = legs[leg];
   const heard = { wire: tap(port), since: moment(), dir: frames };
   const relay = await Relay.start(`http://127.0.0.1:${port}`);
-  const url = `${relay.url}/mcp${merged ? '' : `/${era}`}`;
+  const url = `${relay.url}/mcp${merged ? '' : `/${server}`}`;
   const dir = path.join(out, leg);
   const started = Date.now();
   const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -198,12 +204,16 @@ mkdirSync(out, { recursive: true });
 // first: the suite takes the first tool for some of its probes.
 for (const bare of [undefined, 'legacy', 'modern']) {
   const mine = chosen.filter((leg) => !legs[leg].client
-    && (legs[leg].merged ? legs[leg].era : undefined) === bare);
+    && (legs[leg].merged ? legs[leg].fixture : undefined) === bare);
   if (mine.length === 0) continue;
   const port = await freePort();
+  const remotePort = await freePort();
+  const remote = await run(process.execPath, [path.join(fixtures, 'http.mjs'), '--port', `${remotePort}`],
+    path.join(out, 'http-fixture.log'));
   try {
     const daemon = await startDaemon(bare === 'modern' ? ['modern', 'legacy'] : ['legacy', 'modern'],
-      bare, port);
+      bare, port, bare ? {} : Object.fromEntries(['http', 'http-all'].map((name) =>
+        [name, { url: `http://127.0.0.1:${remotePort}/mcp` }])));
     try {
       for (const leg of mine) await runLeg(leg, port);
     } finally {
@@ -213,6 +223,7 @@ for (const bare of [undefined, 'legacy', 'modern']) {
     console.log(`FAILED ${mine.join(', ')}: ${error.message}`);
     totals.failed++;
   }
+  kill(remote.child, 'SIGKILL');
 }
 for (const leg of chosen.filter((name) => legs[name].client)) {
   await runAsClient(leg).catch((error) => {

@@ -3,10 +3,10 @@
 # everything). The last line is "N passed, N failed, N skipped".
 #
 # Usage: test/conformance/run.sh [--leg NAME]... [--scenario NAME] [--verbose]
-#   --leg       2025-11-25, 2026-07-28, 2025-06-18, 2025-03-26, skills; the first two with -crossed: the
-#               server behind is of the other era; the first three and skills with -merged: through /mcp,
-#               with an empty prefix; client-2025-11-25, client-2026-07-28, client-2025-06-18: mcpxd as the client
-#               of the suite's own servers; default: all of them
+#   --leg       2025-11-25, 2026-07-28, 2025-06-18, 2025-03-26, all, each with -legacy, -http or -modern:
+#               the fixture behind; 2025-11-25, 2026-07-28, 2025-06-18 with -merged: through /mcp, with an
+#               empty prefix; skills, skills-merged; client-2025-11-25, client-2026-07-28,
+#               client-2025-06-18: mcpxd as the client of the suite's own servers; default: all of them
 #   --scenario  only this one
 #   --verbose   say of every check that did not pass what it wanted
 # Binaries: $MCPX_BUILD_DIR/bin (default build/debug). Results and logs: build/conformance.
