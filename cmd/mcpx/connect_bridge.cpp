@@ -12,6 +12,8 @@ namespace mcpx::cli {
 namespace {
 
 const json::Limits kLimits = {512};
+constexpr std::string_view kBatches = "2025-03-26";  // the one revision that has them
+constexpr std::string_view kNamelessErrors = "2025-11-25";
 
 std::string failure_line(const rpc::ParseFailure& failure) {
   std::string out;
@@ -56,10 +58,7 @@ Task<void> Bridge::line(rpc::Line line) {
     co_return;
   }
   rpc::ParseResult parsed = rpc::parse(std::move(text), kLimits);
-  if (!parsed) {
-    output_.write_line(failure_line(parsed.error()));
-    co_return;
-  }
+  if (!parsed) co_return refuse_line(parsed.error());
   co_await dispatch(std::move(*parsed), nullptr);
 }
 
@@ -72,14 +71,15 @@ Task<void> Bridge::batch(PaddedBuffer text) {
     failure.message =
         parts ? fmt::format("Invalid Request: a batch has 1 to {} messages", options_.in_flight)
               : std::string("Parse error");
-    output_.write_line(failure_line(failure));
-    co_return;
+    co_return refuse_line(failure);
   }
+  if (session_.version != kBatches) co_return refuse_batch(std::move(*parts));
   auto batch = std::make_shared<Batch>();
   std::vector<rpc::Message> messages;
   for (PaddedBuffer& part : *parts) {
     rpc::ParseResult parsed = rpc::parse(std::move(part), kLimits);
     if (!parsed) {
+      if (parsed.error().id.empty()) co_return refuse_line(parsed.error());
       batch->answers.push_back(failure_line(parsed.error()));
       continue;
     }
@@ -91,6 +91,28 @@ Task<void> Bridge::batch(PaddedBuffer text) {
     co_await dispatch(std::move(message), batch);
   }
   add_to_batch(*batch, std::nullopt);
+}
+
+// Each request in it gets its answer; there is no array of them in this revision.
+void Bridge::refuse_batch(std::vector<PaddedBuffer> parts) {
+  for (PaddedBuffer& part : parts) {
+    const rpc::ParseResult parsed = rpc::parse(std::move(part), kLimits);
+    rpc::ParseFailure failure;
+    failure.code = rpc::kInvalidRequest;
+    failure.message = "Invalid Request: only sessions of 2025-03-26 may send batches";
+    if (parsed && parsed->kind != rpc::Kind::request) continue;
+    failure.id = parsed ? std::string(parsed->id) : parsed.error().id;
+    refuse_line(failure);
+  }
+}
+
+// Errors without an id there are since 2025-11-25 (JSONRPCErrorResponse).
+void Bridge::refuse_line(const rpc::ParseFailure& failure) {
+  const bool nameless = failure.id.empty();
+  if (nameless && !session_.version.empty() && session_.version < kNamelessErrors) {
+    return note(fmt::format("a line was ignored: {}", failure.message));
+  }
+  output_.write_line(failure_line(failure));
 }
 
 Task<void> Bridge::dispatch(rpc::Message message, std::shared_ptr<Batch> batch) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "base/clock.hpp"
 #include "connect_message.hpp"
 #include "http/client.hpp"
+#include "mcp/param_headers.hpp"
 #include "rpc/line_framer.hpp"
 #include "runtime/cancel.hpp"
 #include "runtime/one_shot.hpp"
@@ -72,11 +74,13 @@ class Bridge {
   struct Batch;
   struct Pending;
   struct Reply;
-  enum class Outcome { answered, unreachable, broken, session_lost, stopped };
+  enum class Outcome { answered, again, unreachable, broken, session_lost, stopped };
   using PendingPtr = std::shared_ptr<Pending>;
 
   // Lines in (connect_bridge.cpp).
   Task<void> batch(PaddedBuffer text);
+  void refuse_batch(std::vector<PaddedBuffer> parts);
+  void refuse_line(const rpc::ParseFailure& failure);
   Task<void> dispatch(rpc::Message message, std::shared_ptr<Batch> batch);
   Task<void> take_request(rpc::Message message, std::shared_ptr<Batch> batch);
   bool take_cancellation(const rpc::Message& message);  // false: it is to be forwarded
@@ -95,6 +99,11 @@ class Bridge {
   Task<void> read_reply(http::Response& response, json::Raw id, Reply& reply);
   void give_up(Pending& pending, Outcome outcome);
   void opened(Pending& pending, const Reply& reply);
+
+  // Header fields that mirror arguments (connect_mirrored.cpp).
+  static bool misses_headers(const Pending& pending, const Reply& reply);
+  Task<void> learn_mirrored(Pending& pending);
+  void add_mirrored(const Pending& pending, HeaderList& headers) const;
 
   // The session and what is not a request (connect_session.cpp).
   Task<void> forward(rpc::Message message);
@@ -115,6 +124,8 @@ class Bridge {
   std::shared_ptr<runtime::Latch> reopening_;
   bool reopened_ = false;  // how the last reopening ended
 
+  // By tool: the arguments that are mirrored, as far as the daemon has missed any.
+  std::map<std::string, std::vector<mcp::MirroredParam>> mirrored_;
   std::vector<PendingPtr> pending_;
   bool stopping_ = false;
   std::string stop_reason_;

@@ -31,6 +31,7 @@ struct Bridge::Pending {
   runtime::CancelSource cancel;  // closes the exchange
   runtime::Timer timer;          // between attempts
   bool settled = false;
+  bool mirrored = false;   // what its tool has mirrored was looked up for it
   bool withdrawn = false;  // the client cancelled it: no answer is due
 
   void stop(const std::string& reason) {

@@ -56,6 +56,7 @@ Task<void> Bridge::serve(Pending& pending) {
     const unsigned generation = session_.generation;
     const Outcome outcome = co_await attempt(pending);
     if (outcome == Outcome::answered || outcome == Outcome::stopped) co_return;
+    if (outcome == Outcome::again) continue;
     if (outcome == Outcome::session_lost) {
       const bool open = co_await reopen(generation);
       if (open && ++lost <= 2) continue;
@@ -80,7 +81,8 @@ Task<void> Bridge::serve(Pending& pending) {
 }
 
 Task<Bridge::Outcome> Bridge::attempt(Pending& pending) {
-  const HeaderList headers = headers_for(pending.message, session_);
+  HeaderList headers = headers_for(pending.message, session_);
+  add_mirrored(pending, headers);
   const bool in_session =
       !pending.modern && !session_.id.empty() && pending.message.method != "initialize";
   const Reply reply =
@@ -101,6 +103,11 @@ Task<Bridge::Outcome> Bridge::conclude(Pending& pending, const Reply& reply, boo
       break;
   }
   if (reply.status == 404 && in_session) co_return Outcome::session_lost;
+  if (reply.kind == Reply::Kind::answer && misses_headers(pending, reply)) {
+    pending.mirrored = true;
+    co_await learn_mirrored(pending);
+    co_return Outcome::again;
+  }
   if (reply.kind == Reply::Kind::answer) {
     opened(pending, reply);
     settle(pending, reply.incoming.line);

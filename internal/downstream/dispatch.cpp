@@ -8,6 +8,7 @@
 #include "ask/rounds.hpp"
 #include "ask/urls.hpp"
 #include "downstream/completion.hpp"
+#include "downstream/param_headers.hpp"
 #include "downstream/render.hpp"
 #include "downstream/subscribe.hpp"
 #include "downstream/substitute.hpp"
@@ -85,6 +86,11 @@ bool withheld(const registry::Endpoint& endpoint, const Request& request, mcp::L
   return !mcp::offers(advertised(endpoint, request), kind);
 }
 
+// An empty one, or null, is what some clients write for none.
+bool is_cursor(json::Raw sent) {
+  return sent != "null" && sent != R"("")";
+}
+
 Answer unknown_cursor() {
   json::ObjectBuilder data;
   data.string("code", "list.cursor")
@@ -99,8 +105,9 @@ bool shows_apps(const Request& request) {
 
 Task<Answer> list(Request& request, mcp::ListKind kind) {
   std::string cursor;
-  if (!request.message.cursor.empty()) {
-    auto text = json::decode_string(request.message.cursor);
+  const auto sent = json::find(request.message.params, "cursor");
+  if (sent && is_cursor(*sent)) {
+    auto text = json::is_string(*sent) ? json::decode_string(*sent) : std::nullopt;
     if (!text) co_return unknown_cursor();
     cursor = std::move(*text);
   }
@@ -220,6 +227,18 @@ ask::Modern modern_call(const Request& request, const EndpointPtr& endpoint,
   return modern;
 }
 
+// Arguments that the tool's schema asks to see mirrored must be, and say the same.
+std::optional<Answer> check_mirrored(const Request& request, const registry::Endpoint& endpoint) {
+  if (!request.fields || request.method != mcp::Method::tools_call) return std::nullopt;
+  const auto name = json::decode_string(request.message.name);
+  const upstream::ToolTraits* traits = name ? endpoint.tool_traits(*name) : nullptr;
+  if (!traits || traits->mirrored.empty()) return std::nullopt;
+  const json::Raw arguments = json::find(request.message.params, "arguments").value_or("{}");
+  const auto wrong = mismatched_param(*request.fields, traits->mirrored, arguments);
+  if (!wrong) return std::nullopt;
+  return Answer::error(mcp::kHeaderMismatch, "Header mismatch: " + *wrong, {}, 400);
+}
+
 Task<Answer> forward(Request& request) {
   std::string name(request.endpoint);
   EndpointPtr endpoint = endpoint_now(request.core, name);
@@ -237,6 +256,7 @@ Task<Answer> forward(Request& request) {
   }
   if (auto* refusal = std::get_if<Answer>(&resolution)) co_return std::move(*refusal);
   Resolved& found = std::get<Resolved>(resolution);
+  if (auto mismatch = check_mirrored(request, *endpoint)) co_return *std::move(mismatch);
 
   call::Call call;
   call.method = request.method;

@@ -10,6 +10,7 @@
 
 #include "downstream/answer.hpp"
 #include "downstream/core.hpp"
+#include "http1/message.hpp"
 #include "mcp/method.hpp"
 #include "mcp/revision.hpp"
 #include "rpc/message.hpp"
@@ -37,6 +38,7 @@ struct Request {
   const Session* session = nullptr;  // null: modern
   std::string_view principal;        // empty: the local user
   json::Raw client_info, client_capabilities, progress_token;
+  const http1::Fields* fields = nullptr;         // of a modern request; null: none to be checked
   std::string log_level;                         // empty: wants no log messages
   std::string_view request_id;                   // for log lines
   std::shared_ptr<call::NotificationSink> sink;  // null: nothing can be told while it runs

@@ -18,15 +18,14 @@ constexpr std::size_t kBatchLimit = 256;  // elements of one
 
 // One element; its response, if it has one, is gathered with the others.
 struct Element {
-  explicit Element(PaddedBuffer text_in) : text(std::move(text_in)) {}
-  PaddedBuffer text;
+  explicit Element(rpc::ParseResult parsed_in) : parsed(std::move(parsed_in)) {}
+  rpc::ParseResult parsed;
   std::string response;
 };
 
 Task<void> serve_element(Post& post, Element& element, SessionPtr session,
                          std::shared_ptr<CallStream> stream) {
-  const json::Limits limits{post.core.config().limits.json_depth};
-  const rpc::ParseResult parsed = rpc::parse(std::move(element.text), limits);
+  const rpc::ParseResult& parsed = element.parsed;
   if (parsed.has_error()) {
     rpc::append_error(element.response, parsed.error().id,
                       rpc::error_object(parsed.error().code, parsed.error().message));
@@ -61,11 +60,8 @@ std::string gathered(const std::vector<Element>& elements) {
 
 // All at once: a batch takes as long as its slowest element. What is said of one on the way makes
 // the response a stream, whose last event has the responses of all (2025-03-26 basic/transports).
-Task<void> serve_elements(Post& post, std::vector<PaddedBuffer> texts, SessionPtr session) {
+Task<void> serve_elements(Post& post, std::vector<Element> elements, SessionPtr session) {
   SessionUse use(*session);
-  std::vector<Element> elements;
-  for (PaddedBuffer& text : texts)
-    elements.emplace_back(std::move(text));
   std::shared_ptr<CallStream> stream;
   if (post.accepted.events) stream = make_stream(post, session.get(), json::Raw());
   runtime::TaskGroup serving(post.exchange.shard());
@@ -104,7 +100,16 @@ Task<void> serve_batch(Post& post, PaddedBuffer body) {
         fmt::format("Invalid Request: a batch has 1 to {} messages", kBatchLimit));
     co_return co_await refuse(post, json::Raw(), refusal);
   }
-  co_await serve_elements(post, std::move(*elements), *session);
+  std::vector<Element> parsed;
+  for (PaddedBuffer& text : *elements) {
+    const rpc::ParseResult& last = parsed.emplace_back(rpc::parse(std::move(text), limits)).parsed;
+    // It could not be answered: 2025-03-26 has no errors without an id but in place of everything.
+    if (last.has_error() && last.error().id.empty()) {
+      const Refusal refusal(400, last.error().code, last.error().message);
+      co_return co_await refuse(post, json::Raw(), refusal);
+    }
+  }
+  co_await serve_elements(post, std::move(parsed), *session);
 }
 
 }  // namespace mcpx::downstream

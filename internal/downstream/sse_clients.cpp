@@ -14,6 +14,7 @@
 #include "downstream/session_stream.hpp"
 #include "log/log.hpp"
 #include "runtime/hop.hpp"
+#include "runtime/task_group.hpp"
 
 namespace mcpx::downstream {
 namespace {
@@ -69,21 +70,52 @@ Task<Answer> answer_of(Core& core, SseClientPtr client, const rpc::Message& mess
   co_return co_await answer_in_session(core, message, session, client, nullptr, "sse");
 }
 
-Task<void> serve_message(Core& core, SseClientPtr client, std::shared_ptr<rpc::Message> message) {
-  if (message->kind != rpc::Kind::request) {
-    if (client->session) note(core, client->session, *message);
-    co_return;
-  }
-  const Answer made = co_await answer_of(core, client, *message);
-  if (made.is_silence()) co_return;
+// Empty when none is due.
+Task<std::string> response_to(Core& core, SseClientPtr client, const rpc::Message& message) {
   std::string text;
-  append_response(text, message->id, made);
-  client->events->add(std::move(text), EventStream::Kind::response);
+  if (message.kind != rpc::Kind::request) {
+    if (client->session) note(core, client->session, message);
+    co_return text;
+  }
+  const Answer made = co_await answer_of(core, client, message);
+  if (!made.is_silence()) append_response(text, message.id, made);
+  co_return text;
 }
 
-enum class Taken { yes, unknown, busy };
+using MessagePtr = std::shared_ptr<rpc::Message>;
 
-using Messages = std::vector<std::shared_ptr<rpc::Message>>;
+Task<void> serve_message(Core& core, SseClientPtr client, MessagePtr message) {
+  std::string text = co_await response_to(core, client, *message);
+  if (!text.empty()) client->events->add(std::move(text), EventStream::Kind::response);
+}
+
+Task<void> serve_element(Core& core, SseClientPtr client, const rpc::Message& message,
+                         std::string& response) {
+  response = co_await response_to(core, std::move(client), message);
+}
+
+// All at once, and answered together (2025-03-26 basic, "Batching").
+Task<void> serve_batch(Core& core, SseClientPtr client, std::vector<MessagePtr> messages) {
+  std::vector<std::string> responses(messages.size());
+  runtime::TaskGroup serving(client->events->home());
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    serving.spawn("batch element", serve_element(core, client, *messages[i], responses[i]));
+  co_await serving.join();
+  std::string out;
+  for (const std::string& response : responses) {
+    if (response.empty()) continue;
+    out += out.empty() ? '[' : ',';
+    out += response;
+  }
+  if (!out.empty()) client->events->add(out + ']', EventStream::Kind::response);
+}
+
+enum class Taken { yes, unknown, busy, no_batches };
+
+struct Messages {
+  std::vector<MessagePtr> list;
+  bool batch = false;
+};
 
 Task<Taken> take_there(Core& core, runtime::Shard& shard, std::string id, std::string endpoint,
                        std::string principal, Messages messages) {
@@ -92,7 +124,15 @@ Task<Taken> take_there(Core& core, runtime::Shard& shard, std::string id, std::s
     co_return Taken::unknown;
   }
   if (client->busy()) co_return Taken::busy;
-  for (const auto& message : messages) {
+  if (messages.batch) {
+    const bool defined =
+        client->session && mcp::defines(client->session->revision, mcp::Feature::batches);
+    if (!defined) co_return Taken::no_batches;
+    const bool taken =
+        client->tasks.spawn("sse batch", serve_batch(core, client, std::move(messages.list)));
+    co_return taken ? Taken::yes : Taken::busy;
+  }
+  for (const MessagePtr& message : messages.list) {
     if (!client->tasks.spawn("sse message", serve_message(core, client, message))) {
       co_return Taken::busy;
     }
@@ -119,7 +159,9 @@ Task<Taken> take(Core& core, http::Exchange& exchange, std::string endpoint, Mes
 boost::system::result<Messages, Refusal> read_messages(Core& core, PaddedBuffer body) {
   const json::Limits limits{core.config().limits.json_depth};
   std::vector<PaddedBuffer> texts;
-  if (rpc::is_batch(body.view())) {
+  Messages messages;
+  messages.batch = rpc::is_batch(body.view());
+  if (messages.batch) {
     const auto valid = json::validate(body.view(), limits);
     if (valid.has_error()) {
       return Refusal(400, rpc::kParseError, "Parse error: " + valid.error().message);
@@ -134,11 +176,10 @@ boost::system::result<Messages, Refusal> read_messages(Core& core, PaddedBuffer 
   } else {
     texts.push_back(std::move(body));
   }
-  Messages messages;
   for (PaddedBuffer& text : texts) {
     rpc::ParseResult parsed = rpc::parse(std::move(text), limits);
     if (parsed.has_error()) return Refusal(400, parsed.error().code, parsed.error().message);
-    messages.push_back(std::make_shared<rpc::Message>(std::move(*parsed)));
+    messages.list.push_back(std::make_shared<rpc::Message>(std::move(*parsed)));
   }
   return messages;
 }
@@ -161,6 +202,11 @@ Task<void> serve_sse_post(Core& core, http::Exchange& exchange, std::string endp
   if (taken == Taken::unknown) {
     const Refusal refusal(404, rpc::kInvalidRequest,
                           "Session not found: its event stream has ended; open a new one");
+    co_return co_await refuse_post(exchange, refusal);
+  }
+  if (taken == Taken::no_batches) {
+    const Refusal refusal(400, rpc::kInvalidRequest,
+                          "Invalid Request: only sessions of 2025-03-26 may send batches");
     co_return co_await refuse_post(exchange, refusal);
   }
   json::ObjectBuilder data;

@@ -46,6 +46,7 @@ const legs = {
   'all-http': { fixture: 'http', server: 'http-all', runs: [RUNS.all] },
   '2025-11-25-merged': { fixture: 'legacy', merged: true, runs: [RUNS['2025-11-25']] },
   '2026-07-28-merged': { fixture: 'modern', merged: true, runs: [RUNS['2026-07-28']] },
+  '2025-03-26-merged': { fixture: 'legacy', merged: true, runs: [RUNS['2025-03-26']] },
   '2025-06-18-merged': { fixture: 'legacy', merged: true, runs: [RUNS['2025-06-18']] },
   skills: { fixture: 'modern', runs: skills },
   'skills-merged': { fixture: 'modern', merged: true, runs: skills },

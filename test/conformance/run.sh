@@ -4,7 +4,7 @@
 #
 # Usage: test/conformance/run.sh [--leg NAME]... [--scenario NAME] [--verbose]
 #   --leg       2025-11-25, 2026-07-28, 2025-06-18, 2025-03-26, all, each with -legacy, -http or -modern:
-#               the fixture behind; 2025-11-25, 2026-07-28, 2025-06-18 with -merged: through /mcp, with an
+#               the fixture behind; the four revisions with -merged: through /mcp, with an
 #               empty prefix; skills, skills-merged; client-2025-11-25, client-2026-07-28,
 #               client-2025-06-18: mcpxd as the client of the suite's own servers; default: all of them
 #   --scenario  only this one

@@ -9,12 +9,13 @@ import path from 'node:path';
 import test from 'node:test';
 import tls from 'node:tls';
 
+import { openCaller } from './lib/callers.mjs';
 import { Daemon, daemonEnvironment, run, scripted, startsOf, temporary, tiny } from './lib/daemon.mjs';
 import { request } from './lib/http.mjs';
 import { HttpUpstream } from './lib/http_upstream.mjs';
 import { binary } from './lib/paths.mjs';
 import { req } from './lib/req.mjs';
-import { modern, modernHeaders, modernMeta, Session } from './lib/speak.mjs';
+import { LEGACY, MODERN, modern, modernHeaders, modernMeta, Session } from './lib/speak.mjs';
 import { eventually, within } from './lib/wait.mjs';
 
 const digest = (token) => createHash('sha256').update(token).digest('hex');
@@ -144,6 +145,12 @@ test('over the Unix socket, which is the user\'s own, no token is needed', async
   const status = await run(binary('mcpx'), ['status', '--url', `unix:${socket}`],
     { env: { ...daemonEnvironment(dir), MCPX_TOKEN: 'not for here' } });
   assert.equal(status.code, 0, status.stderr);
+  for (const revision of [...LEGACY, MODERN]) {
+    const caller = await openCaller(t, daemon, revision, 'stdio', `unix:${socket}`);
+    const { message } = await caller.request('tools/call', { name: 's__ping', arguments: {} });
+    assert.equal(message.result?.content[0].text, 'pong', JSON.stringify(message));
+    await caller.close();
+  }
   const wrong = path.join(dir, 'wrong');
   writeFileSync(wrong, 'wrong');
   const shown = await run(binary('mcpx'), ['status', '--url', `unix:${socket}`, '--token-file', wrong],

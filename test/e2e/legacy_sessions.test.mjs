@@ -9,14 +9,27 @@ import test from 'node:test';
 import { Daemon, temporary, tiny } from './lib/daemon.mjs';
 import { request } from './lib/http.mjs';
 import { root } from './lib/paths.mjs';
+import { usage } from './lib/processes.mjs';
 import { req } from './lib/req.mjs';
 import { LEGACY, modernHeaders, modernMeta, Session } from './lib/speak.mjs';
+import { openStream } from './lib/streams.mjs';
 import { eventually } from './lib/wait.mjs';
 
 const fixture = { command: process.execPath,
   args: [path.join(root, 'test/fixtures/everything/server.mjs'), '--era', 'legacy'] };
 const LOG = { name: 'e__test_tool_with_logging', arguments: {} };
 const logged = (answer) => answer.messages().filter((m) => JSON.parse(m).method === 'notifications/message').length;
+
+// The answer to a call whose client declines what it is asked meanwhile.
+async function answering(session, params) {
+  const call = await openStream(session.base, { path: session.endpoint, method: 'POST', headers: session.headers(),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'asks', method: 'tools/call', params }) });
+  const question = await eventually('a question', () => call.messages.find((m) => m.method === 'elicitation/create'));
+  await session.post(JSON.stringify({ jsonrpc: '2.0', id: question.id, result: { action: 'decline' } }));
+  const answer = await eventually('the answer', () => call.messages.find((m) => m.id === 'asks'));
+  call.close();
+  return answer;
+}
 
 for (const signal of ['SIGTERM', 'SIGKILL']) {
   test(`C21: a session works on after the daemon was ended with ${signal}`, async (t) => {
@@ -25,6 +38,8 @@ for (const signal of ['SIGTERM', 'SIGKILL']) {
     const first = await Daemon.start(t, config, { dir });
     const merged = await Session.open(first.url, { revision: '2025-06-18', capabilities: { roots: {} } });
     const own = await Session.open(first.url, { revision: '2025-03-26', endpoint: '/mcp/s' });
+    const able = await Session.open(first.url, { endpoint: '/mcp/e', capabilities: { elicitation: {} } });
+    const unable = await Session.open(first.url, { endpoint: '/mcp/e' });
     const gone = await Session.open(first.url);
     assert.equal((await gone.close()).status, 200);
     const level = await merged.call('logging/setLevel', { level: 'debug' });
@@ -33,7 +48,7 @@ for (const signal of ['SIGTERM', 'SIGKILL']) {
     else await first.stop();
 
     const second = await Daemon.start(t, config, { dir });
-    for (const session of [merged, own, gone]) session.base = second.url;
+    for (const session of [merged, own, able, unable, gone]) session.base = second.url;
     // At once, on several threads, the first requests there are.
     const lists = await Promise.all(Array.from({ length: 6 }, () => own.call('tools/list')));
     for (const list of lists) assert.equal(list.status, 200, list.text);
@@ -42,11 +57,15 @@ for (const signal of ['SIGTERM', 'SIGKILL']) {
     assert.deepEqual(JSON.parse(batch.text), [{ jsonrpc: '2.0', id: 1, result: {} }], 'revision 2025-03-26');
     const call = await merged.call('tools/call', LOG);
     assert.equal(logged(call), 3, `its log level is kept\n${call.text}`);
+    const asks = { name: 'test_elicitation', arguments: { message: 'Who?' } };
+    assert.equal((await unable.call('tools/call', asks)).message.error?.code, -32602, 'it declared nothing');
+    const answered = await answering(able, asks);
+    assert.match(answered.result?.content[0].text, /action=decline/, 'what it can be asked is kept');
     assert.equal((await merged.post('[]')).status, 400, 'revision 2025-06-18 has no batches');
     assert.equal((await gone.call('ping')).status, 404, 'what was ended stays ended');
     merged.endpoint = '/mcp/s';
     assert.equal((await merged.call('ping')).status, 404, 'a session is of one endpoint');
-    assert.equal((await second.status()).sessions, 2);
+    assert.equal((await second.status()).sessions, 4);
     for (const file of readdirSync(path.join(dir, 'state/mcpx'))) {
       const text = readFileSync(path.join(dir, 'state/mcpx', file), 'latin1');
       assert.ok(!text.includes(own.id), `${file} has the id of a session`);
@@ -158,10 +177,13 @@ test('C25: a client that is stopped while its stream is open holds up nobody and
   await eventually('the stream is open', async () => { await trigger(); return heard !== ''; });
   child.kill('SIGSTOP');
   const before = heard;
+  const { residentKb } = usage(daemon.pid);
   for (let i = 0; i < 2_000; i += 50) {
     const answers = await Promise.all(Array.from({ length: 50 }, trigger));
     for (const answer of answers) assert.ok(answer.message?.result, answer.text);
   }
+  const grown = usage(daemon.pid).residentKb - residentKb;
+  assert.ok(grown < 32_768, `what waits for it is bounded, but the daemon grew by ${grown} KiB`);
   child.kill('SIGCONT');
   await eventually('it hears of the changes, or that its stream ended', () => heard !== before);
 });

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { openCaller } from './lib/callers.mjs';
 import { Daemon } from './lib/daemon.mjs';
 import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
-import { modern, Session } from './lib/speak.mjs';
+import { modern, MODERN, Session } from './lib/speak.mjs';
 import { eventually } from './lib/wait.mjs';
 
 const annotated = (name, annotation, type = 'string') => ({ name, inputSchema: { type: 'object',
@@ -41,6 +42,43 @@ test('callers of either era: the upstream gets its arguments mirrored'
     assert.equal(headers['mcp-method'], message.method);
     assert.equal(headers['mcp-protocol-version'], '2026-07-28');
   }
+});
+
+test('a client on stdio, which has no header fields, calls a tool that asks for some', async (t) => {
+  const upstream = await ScriptedHttpServer.start(t, { era: 'modern', tools: [SQL, { ...SQL, name: 'plain' }] });
+  const daemon = await Daemon.start(t, { lists: { page_size: 1 }, servers: { web: { url: upstream.url } } });
+  const caller = await openCaller(t, daemon, MODERN, 'stdio');
+  const call = (name, args) => caller.request('tools/call', { name: `web__${name}`, arguments: args });
+  for (const args of [{ region: 'Zürich', n: 42 }, { region: 'eu' }, {}]) {
+    const { message } = await call('sql', args);
+    assert.equal(message.result?.content[0].text, `sql:${JSON.stringify(args)}`, JSON.stringify(message));
+  }
+  assert.deepEqual(upstream.received('tools/call').map(({ headers }) => headers['mcp-param-region']),
+    ['=?base64?WsO8cmljaA==?=', 'eu', undefined]);
+  // What it asks for by now.
+  upstream.tools = [{ ...SQL, inputSchema: { type: 'object', properties: { z: { type: 'string', 'x-mcp-header': 'Zone' } } } }];
+  await eventually('a subscription', () => upstream.streams.size === 1);
+  await upstream.push({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+  await eventually('the new schema', async () => {
+    const { message } = await call('sql', { region: 'eu', z: 'a' });
+    return message.result && upstream.received('tools/call').at(-1).headers['mcp-param-zone'] === 'a';
+  });
+});
+
+test('what a tool asks for is checked from the first call on, before the list is there', async (t) => {
+  const upstream = await ScriptedHttpServer.start(t, { era: 'modern', tools: [SQL] });
+  let listed;
+  upstream.once('tools/list', async (exchange) => {
+    await new Promise((resolve) => { listed = resolve; });
+    await exchange.byRule();
+  });
+  const daemon = await Daemon.start(t, { servers: { web: { url: upstream.url } } }, { waitReady: false });
+  await eventually('its list is asked for', () => listed);
+  const early = modern(daemon.url, 'tools/call', { name: 'web__sql', arguments: { region: 'eu' } });
+  await eventually('the call is there', async () => (await daemon.status()).connections >= 2);
+  listed();
+  assert.equal((await early).message.error?.code, -32020);
+  assert.equal(upstream.received('tools/call').length, 0);
 });
 
 test('what is checked is what the tool asks for by now, on both kinds of endpoint'

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import test from 'node:test';
 
 import { binary } from './lib/paths.mjs';
-import { Daemon, daemonEnvironment, received, scripted, temporary } from './lib/daemon.mjs';
+import { Daemon, daemonEnvironment, received, scripted, temporary, tiny } from './lib/daemon.mjs';
 import { request } from './lib/http.mjs';
 import { req } from './lib/req.mjs';
 import { ScriptedHttpServer } from './lib/scripted_http_server.mjs';
@@ -181,8 +181,37 @@ function connect(t, daemon) {
   const lines = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
   return { lines, ended: new Promise((resolve) => { child.on('close', resolve); }),
+    write: (line) => child.stdin.write(`${line}\n`),
     say: (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n'),
     close: () => child.stdin.end() };
+}
+
+for (const revision of LEGACY) {
+  test(`batches and lines that are none over stdio, ${revision}`, async (t) => {
+    const daemon = await Daemon.start(t, { servers: { s: tiny() } });
+    const client = connect(t, daemon);
+    client.say({ id: 'i', method: 'initialize', params: { protocolVersion: revision, capabilities: {},
+      clientInfo: { name: 'e2e', version: '1' } } });
+    await eventually('it is open', () => client.lines.length === 1);
+    client.say({ method: 'notifications/initialized' });
+    const ping = (id) => ({ jsonrpc: '2.0', id, method: 'ping' });
+    client.write(JSON.stringify([ping(1), { jsonrpc: '2.0', method: 'notifications/x' }, ping('b')]));
+    client.write('garbage');
+    client.say({ id: 'last', method: 'tools/list' });
+    await eventually('the last one', () => client.lines.some((line) => JSON.parse(line).id === 'last'));
+    client.close();
+    await client.ended;
+    const said = client.lines.slice(1).map((line) => JSON.parse(line));
+    const batch = said.filter(Array.isArray);
+    if (revision === '2025-03-26') {
+      assert.deepEqual(batch, [[1, 'b'].map((id) => ({ jsonrpc: '2.0', id, result: {} }))]);
+    } else {
+      assert.deepEqual(batch, []);
+      for (const id of [1, 'b']) assert.equal(said.find((m) => m.id === id).error.code, -32600);
+    }
+    const nameless = said.filter((m) => !Array.isArray(m) && m.id === undefined);
+    assert.equal(nameless.length, revision === '2025-11-25' ? 1 : 0, 'its schema has no errors without an id before');
+  });
 }
 
 test(req('over stdio each message is one line, whatever the other side\'s looked like, and nothing else is said',

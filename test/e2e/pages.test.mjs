@@ -48,6 +48,13 @@ test(req('a list is sent in pages of the size that is set, to clients of both er
       const bad = await session.call(method, { cursor: 'bm90IG91cnM=' });
       assert.equal(bad.message.error.code, -32602);
       assert.equal(bad.message.error.data.code, 'list.cursor');
+      for (const cursor of [7, {}, ['a'], true]) {
+        const odd = await session.call(method, { cursor });
+        assert.equal(odd.message.error?.data.code, 'list.cursor', odd.text);
+      }
+      for (const none of ['', null]) {
+        assert.deepEqual((await session.call(method, { cursor: none })).message.result[member], whole[member].slice(0, 2));
+      }
     }
   }
   const { nextCursor } = await page(daemon, 'tools/list');

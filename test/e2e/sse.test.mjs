@@ -42,6 +42,28 @@ async function open(t, daemon, where = '/sse', headers = {}) {
 const initialize = (id = 0) => ({ jsonrpc: '2.0', id, method: 'initialize',
   params: { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'x', version: '1' } } });
 
+test('a batch over HTTP+SSE is answered as one, where the revision has batches', async (t) => {
+  const daemon = await Daemon.start(t, { ...LEGACY_SSE, servers: { s: tiny() } });
+  const ping = (id) => ({ jsonrpc: '2.0', id, method: 'ping' });
+  for (const [revision, status] of [['2024-11-05', 400], ['2025-03-26', 202], ['2025-06-18', 400]]) {
+    const stream = await open(t, daemon);
+    assert.equal((await stream.post([ping(1)])).status, 400, 'no session yet');
+    const opening = initialize();
+    opening.params.protocolVersion = revision;
+    await stream.post(opening);
+    await stream.answer(0);
+    const answer = await stream.post([ping(1), { jsonrpc: '2.0', method: 'notifications/initialized' }, ping('b')]);
+    assert.equal(answer.status, status, answer.text);
+    if (status === 202) {
+      await eventually('the answers', () => stream.events.length === 3);
+      assert.deepEqual(JSON.parse(stream.events[2].data), [1, 'b'].map((id) => ({ jsonrpc: '2.0', id, result: {} })));
+    }
+    await stream.post(ping('after'));
+    await stream.answer('after');
+    stream.close();
+  }
+});
+
 test('HTTP+SSE is off unless the configuration asks for it', async (t) => {
   const daemon = await Daemon.start(t, { servers: { s: tiny() } });
   const answer = await request(daemon.url, { path: '/sse', headers: { accept: 'text/event-stream' } });

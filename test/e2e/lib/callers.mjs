@@ -4,6 +4,7 @@
 //   setLevel(level)               legacy; a modern request says it itself (`level`)
 //   begin(method, params) -> cancel(), a function that cancels the request and answers its message, if any
 //   changes                       methods of what it is told unasked
+//   close()                       stdio, before the test is over
 import { spawn } from 'node:child_process';
 import http from 'node:http';
 
@@ -16,8 +17,9 @@ import { within } from './wait.mjs';
 const own = (meta) => `io.modelcontextprotocol/${meta}`;
 const LISTEN = { notifications: { toolsListChanged: true } };
 
-export function openCaller(t, daemon, revision, transport) {
-  if (transport === 'stdio') return StdioCaller.open(t, daemon, revision);
+// `url`: where `mcpx connect` finds the daemon, if not at daemon.url.
+export function openCaller(t, daemon, revision, transport, url = daemon.url) {
+  if (transport === 'stdio') return StdioCaller.open(t, daemon, revision, url);
   return revision === MODERN ? ModernCaller.open(t, daemon) : LegacyCaller.open(t, daemon, revision);
 }
 
@@ -76,9 +78,9 @@ class ModernCaller {
 }
 
 class StdioCaller {
-  static async open(t, daemon, revision) {
+  static async open(t, daemon, revision, url) {
     const caller = new StdioCaller(revision);
-    caller.#start(t, daemon);
+    caller.#start(t, daemon, url);
     if (caller.modern) {
       caller.#send({ id: 'listen', method: 'subscriptions/listen', params: { ...LISTEN, _meta: modernMeta() } });
       caller.opened = (await caller.request('server/discover', {})).message.result;
@@ -94,17 +96,18 @@ class StdioCaller {
   #next = 1;
   constructor(revision) { Object.assign(this, { revision, modern: revision === MODERN, told: [] }); }
 
-  #start(t, daemon) {
-    this.child = spawn(binary('mcpx'), ['connect', '--url', daemon.url],
+  #start(t, daemon, url) {
+    this.child = spawn(binary('mcpx'), ['connect', '--url', url],
       { env: daemonEnvironment(daemon.dir), stdio: ['pipe', 'pipe', 'inherit'] });
     const exit = new Promise((resolve) => { this.child.on('exit', resolve); });
-    t.after(async () => {
+    this.close = async () => {
       this.child.stdin.end();
       await within('mcpx connect to end', 10_000, exit).catch((error) => {
         this.child.kill('SIGKILL');
         throw error;
       });
-    });
+    };
+    t.after(() => this.close());
     let pending = '';
     this.child.stdout.setEncoding('utf8').on('data', (chunk) => {
       pending += chunk;

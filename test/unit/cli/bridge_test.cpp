@@ -165,11 +165,14 @@ TEST_CASE("lines that are no messages are answered without HTTP") {
 
 TEST_CASE("the answers of a batch come in one line") {
   Run run;
-  run.transport.posts = {json_reply(kListed),
+  const std::string opened =
+      R"({"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26","capabilities":{}}})";
+  run.transport.posts = {json_reply(opened), json_reply(kListed),
                          json_reply(R"({"jsonrpc":"2.0","id":2,"result":{}})")};
-  run({"[" + kList + R"(,{"jsonrpc":"2.0","id":2,"method":"ping"}])"});
-  CHECK(run.lines.all ==
-        std::vector<std::string>{"[" + kListed + R"(,{"jsonrpc":"2.0","id":2,"result":{}}])"});
+  const std::string open = R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{}})";
+  run({open, "[" + kList + R"(,{"jsonrpc":"2.0","id":2,"method":"ping"}])"});
+  REQUIRE(run.lines.all.size() == 2);
+  CHECK(run.lines.all[1] == "[" + kListed + R"(,{"jsonrpc":"2.0","id":2,"result":{}}])");
 }
 
 TEST_CASE("more requests than the limit are refused, not forgotten") {

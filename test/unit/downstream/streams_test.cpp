@@ -2,6 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "downstream/event_stream.hpp"
+#include "runtime/task_group.hpp"
+#include "runtime/timer.hpp"
 #include "unit/downstream/house.hpp"
 
 namespace mcpx::test {
@@ -198,6 +201,27 @@ Task<void> refused(runtime::Shard& shard) {
 
 TEST_CASE("a listen without a filter, or from a client that reads no events, is refused") {
   on_shard(refused);
+}
+
+// A proxy in between may take a silent stream for a dead one.
+Task<void> quiet_stream(runtime::Shard& shard) {
+  const auto stream = std::make_shared<downstream::EventStream>(shard);
+  FakeExchange exchange(shard, "GET", "/mcp", {});
+  runtime::TaskGroup tasks(shard);
+  downstream::EventStream::ReaderPtr reader = stream->attach(0);
+  tasks.spawn("writer", downstream::write_events(exchange, stream, reader, Milliseconds(5)));
+  runtime::Timer turn(shard);
+  while (exchange.keep_alives < 2) {
+    co_await turn.sleep_for(Milliseconds(1));
+  }
+  CHECK(exchange.events.empty());
+  stream->close();
+  co_await tasks.join();
+  CHECK(exchange.ended);
+}
+
+TEST_CASE("a stream on which nothing is said has keep-alive comments") {
+  on_shard(quiet_stream);
 }
 
 }  // namespace
