@@ -151,6 +151,7 @@ test('over the Unix socket, which is the user\'s own, no token is needed', async
     assert.equal(message.result?.content[0].text, 'pong', JSON.stringify(message));
     await caller.close();
   }
+  assert.equal(daemon.wire.connections.filter((c) => c.kind === 'lines').length, 5, 'its frames are checked');
   const wrong = path.join(dir, 'wrong');
   writeFileSync(wrong, 'wrong');
   const shown = await run(binary('mcpx'), ['status', '--url', `unix:${socket}`, '--token-file', wrong],

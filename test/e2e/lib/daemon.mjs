@@ -14,7 +14,7 @@ import { binary, libDir, logDir, slow } from './paths.mjs';
 import { alive, descendants, marked } from './processes.mjs';
 import { modern } from './speak.mjs';
 import { eventually, within } from './wait.mjs';
-import { moment, tap } from './wiretap.mjs';
+import { moment, tap, tapUnix } from './wiretap.mjs';
 
 export async function freePort() {
   const server = net.createServer();
@@ -79,6 +79,7 @@ export class Daemon {
     daemon.port = options.port ?? await freePort();
     daemon.url = `http://127.0.0.1:${daemon.port}`;
     daemon.wire = tap(daemon.port);
+    if (config?.listen?.unix) tapUnix(config.listen.unix, daemon.wire);
     daemon.since = moment();
     working.set(daemon.dir, [...working.get(daemon.dir) ?? [], daemon]);
     daemon.config = path.join(daemon.dir, 'mcpx.yaml');

@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 
 const LIMIT = 256 * 1024 * 1024;  // bytes kept altogether; a soak needs no more of the same
 const taps = new WeakMap();      // socket -> tap
-const ports = new Map();         // port of a daemon -> wire
+const ports = new Map();         // port or `unix:` URL of a daemon -> wire
 const ignored = new Set();
 const own = new Set();           // ends of our client sockets, "local remote": those are not mcpx
 const servers = new Map();       // port of a server here -> its connections, whoever made them
@@ -28,6 +28,8 @@ export function tap(port) {
   if (!ports.has(port)) ports.set(port, new Wire());
   return ports.get(port);
 }
+// What `mcpx connect` says to a daemon at that Unix socket goes to its wire too.
+export function tapUnix(socket, wire) { ports.set(`unix:${socket}`, wire); }
 // The connections to servers in this process, of that moment or later, that were made by no socket of
 // this process.
 export function accepted(since = 0) {
@@ -106,7 +108,8 @@ ChildProcess.prototype.spawn = function (options) {
   if (bridges && this.stdin && this.stdout) {
     const url = args[args.indexOf('--url', at) + 1] ?? '';
     const place = args.includes('--url') ? url : envPairs.find((e) => e.startsWith('MCPX_URL='));
-    const port = Number(/:(\d+)/.exec(place ?? '')?.[1]);
+    const [, unix, digits] = /(unix:\/\S+)|:(\d+)/.exec(place ?? '') ?? [];
+    const port = unix ?? Number(digits);
     if (port) {
       const tapped = connection('lines', { port });
       tap(port).connections.push(tapped);
