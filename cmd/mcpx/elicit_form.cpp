@@ -124,6 +124,22 @@ std::string prompt_of(const FormField& field) {
   return out + ": ";
 }
 
+// As a shell reads it back: names come from a server, and commands are pasted.
+std::string shell_word(const std::string& text) {
+  static constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  if (text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
 }  // namespace
 
 std::vector<FormField> form_of(const bj::object& schema) {
@@ -221,10 +237,12 @@ std::string example_options(std::span<const FormField> fields) {
   for (const FormField& field : fields) {
     if (!field.required) continue;
     const std::string value = field.choices.empty() ? "VALUE" : field.choices.front().value;
-    out += fmt::format(" --set {}={}", field.name, value);
+    out += " --set " + shell_word(printable(field.name + "=" + value));
   }
-  if (out.empty() && !fields.empty()) out = fmt::format(" --set {}=VALUE", fields.front().name);
-  return printable(out);
+  if (out.empty() && !fields.empty()) {
+    out = " --set " + shell_word(printable(fields.front().name + "=VALUE"));
+  }
+  return out;
 }
 
 std::optional<std::string> ask_form(const Dialogue& dialogue, std::span<const FormField> fields) {

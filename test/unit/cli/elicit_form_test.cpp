@@ -60,6 +60,19 @@ TEST_CASE("elicit: the dialogue asks again, takes defaults, and leaves out what 
 TEST_CASE("elicit: the example fills in what is required") {
   CHECK(example_options(fields()) == " --set name=VALUE --set size=VALUE");
   CHECK(example_options({}).empty());
+  // Pasted, it does what it says: names are a server's.
+  const std::pair<const char*, const char*> cases[] = {{"a b", " --set 'a b=VALUE'"},
+                                                       {"x;id", " --set 'x;id=VALUE'"},
+                                                       {"$(id)", " --set '$(id)=VALUE'"},
+                                                       {"it's", " --set 'it'\\''s=VALUE'"},
+                                                       {"a\x1b[2J\n", " --set 'a?[2J =VALUE'"}};
+  for (const auto& [name, expected] : cases) {
+    FormField field;
+    field.name = name;
+    field.required = true;
+    const std::vector<FormField> one = {field};
+    CHECK(example_options(one) == expected);
+  }
 }
 
 TEST_CASE("elicit: the host of a URL is what stands after any @, and strange ones are told",
