@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 namespace mcpx::mcp {
 namespace {
@@ -185,9 +186,12 @@ std::vector<std::string> form_problems(Raw schema, Raw content) {
     const std::string problem = problem_of(field->value, *value);
     if (!problem.empty()) problems.push_back("'" + name + "' " + problem);
   }
+  std::unordered_set<std::string> names;
   json::Members given(content);
   while (const auto member = given.next()) {
     const std::string name = json::decode_string(member->key).value_or("");
+    // Who reads the answer may take the one that was not looked at.
+    if (!names.insert(name).second) problems.push_back("'" + name + "' is given twice");
     if (!json::find(properties, name)) problems.push_back("'" + name + "' is not asked for");
   }
   return problems;

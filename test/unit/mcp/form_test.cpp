@@ -48,6 +48,8 @@ TEST_CASE("form: what is required is missed, and what is not asked for is refuse
   CHECK(form_problems(schema, R"({"a":"x","c":1})").size() == 1);
   CHECK(form_problems(schema, "[]").size() == 1);
   CHECK(form_problems("{}", "{}").empty());
+  CHECK(form_problems(schema, R"({"a":"x","a":1})").size() == 1);
+  CHECK(form_problems(schema, R"({"a":"x","\u0061":"y"})").size() == 1);
 }
 
 TEST_CASE("form: fields for credentials are recognised by name, title and format") {
