@@ -9,11 +9,11 @@
 
 #include "base/check.hpp"
 #include "base/digest.hpp"
+#include "broker/entry.hpp"
 #include "broker/policy.hpp"
 #include "broker/question_json.hpp"
 #include "json/splice.hpp"
 #include "log/log.hpp"
-#include "mcp/form.hpp"
 #include "runtime/hop.hpp"
 
 namespace mcpx::broker {
@@ -23,20 +23,11 @@ using mcp::QuestionKind;
 
 constexpr std::size_t kSavesAtMost = 4096;  // of what nobody waits for
 
-std::int64_t unix_now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<Milliseconds>(now).count();
-}
-
 // Nobody guesses it, and it can be typed.
 std::string new_id(std::string_view prefix) {
   std::uint64_t bits = 0;
   MCPX_CHECK(getrandom(&bits, sizeof(bits), 0) == static_cast<ssize_t>(sizeof(bits)));
   return fmt::format("{}{:016x}", prefix, bits);
-}
-
-QuestionKind kind_of(const store::QuestionRow& row) {
-  return mcp::question_kind(row.method, row.params).value_or(QuestionKind::sampling);
 }
 
 // What a server changes each time it asks the same does not count.
@@ -70,17 +61,6 @@ store::QuestionRow row_for(const call::Question& question, const Origin& origin,
   return row;
 }
 
-// What a model was asked is nobody's business once it is settled.
-void settle(store::QuestionRow& row, std::string_view state, std::string_view action,
-            std::string_view surface, std::string by) {
-  row.state = state;
-  row.action = action;
-  row.surface = surface;
-  row.answered_by = std::move(by);
-  row.answered_at = unix_now();
-  if (row.kind == "sampling") row.params = "{}";
-}
-
 call::Response response_of(const store::QuestionRow& row) {
   return row.error.empty() ? call::Response::of_result(row.result)
                            : call::Response::of_error(row.error);
@@ -92,20 +72,31 @@ call::Response stopping(QuestionKind kind) {
   return response;
 }
 
+}  // namespace
+
+std::int64_t unix_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<Milliseconds>(now).count();
+}
+
+QuestionKind kind_of(const store::QuestionRow& row) {
+  return mcp::question_kind(row.method, row.params).value_or(QuestionKind::sampling);
+}
+
+void settle(store::QuestionRow& row, std::string_view state, std::string_view action,
+            std::string_view surface, std::string by) {
+  row.state = state;
+  row.action = action;
+  row.surface = surface;
+  row.answered_by = std::move(by);
+  row.answered_at = unix_now();
+  if (row.kind == "sampling") row.params = "{}";
+}
+
 Error not_kept(const Error& cause) {
   return Error("broker.not_kept", "the state directory did not take it: " + cause.message,
                "see that there is room on its disk, and try again");
 }
-
-}  // namespace
-
-// A question that waits. With `asker` somebody awaits its answer.
-struct Broker::Entry {
-  Row row;
-  bool asker = false;
-  bool settling = false;  // an answer is on its way to the store
-  runtime::OneShot<call::Response> answer;
-};
 
 Broker::Broker(runtime::Shard& home, store::Store& store, config::Broker config)
     : home_(home),
@@ -180,7 +171,12 @@ Task<Asked> Broker::ask_home(const call::Question& question, const Origin& origi
   if (auto known = known_answer(key)) co_return std::move(*known);
   EntryPtr entry = waiting_for_nobody(key);
   if (!entry) {
-    if (auto decision = decide(config_, question, origin.target)) {
+    if (asks_too_often(question.server)) {
+      none.response = call::Response::none(question.kind, "too much is asked");
+      co_return none;
+    }
+    const Attended attended = origin.told ? Attended::yes : Attended::no;
+    if (auto decision = decide(config_, question, origin.target, attended)) {
       Row row = row_for(question, origin, std::string());
       row.redrive.clear();
       settle(row, "answered", decision->action, decision->surface, decision->by);
@@ -205,6 +201,13 @@ Task<Asked> Broker::ask_home(const call::Question& question, const Origin& origi
   entry->asker = true;
   if (origin.told) origin.told(entry->row);
   co_return co_await wait(entry, withdrawn);
+}
+
+// What is answered by a rule is a row too, and costs the disk a write.
+bool Broker::asks_too_often(const std::string& server) {
+  if (rates_[server].take(per_minute_, Clock::now())) return false;
+  log::info("server {} asks more often than ask.per_server allows", server);
+  return true;
 }
 
 // Of a daemon before this one, for the same question of the same call.
@@ -289,85 +292,6 @@ void Broker::forget_used(const std::string& id) {
   store_.questions().prune(config_.history);
 }
 
-// --- Answers
-
-Task<Result<Broker::Row>> Broker::answer(Answer answer) {
-  const auto shared = std::make_shared<Answer>(std::move(answer));
-  const std::function<Task<Result<Row>>()> make = [this, shared] {
-    return answer_home(std::move(*shared));
-  };
-  Result<Row> row = co_await runtime::run_on<Result<Row>>(home_, make);
-  co_return row;
-}
-
-Task<Result<Broker::Row>> Broker::answer_home(Answer answer) {
-  const auto found = pending_.find(answer.id);
-  if (found == pending_.end() || found->second->settling || closing_) {
-    Error error = co_await settled_error(answer.id);
-    co_return error;
-  }
-  const EntryPtr entry = found->second;
-  call::Response response;
-  if (auto error = refusal(entry->row, answer, response)) co_return std::move(*error);
-  Row row = entry->row;
-  settle(row, "answered", answer.action, answer.surface, answer.by);
-  row.result = response.result;
-  row.error = response.error;
-  entry->settling = true;
-  Row copy = row;
-  const Result<void> kept = co_await store_.questions().put(std::move(copy));
-  entry->settling = false;
-  if (!kept) {
-    if (!entry->asker && entry->answer.is_set()) end(entry, "withdrawn", "the call is over");
-    co_return not_kept(kept.error());
-  }
-  pending_.erase(answer.id);
-  entry->row = row;
-  if (entry->asker) {
-    entry->answer.set(std::move(response));
-  } else {
-    answers_.emplace(row.id, row);
-  }
-  log::info("question {} of server {}: {} by {}", row.id, row.server, row.action, row.surface);
-  told("question.answered", row);
-  co_return row;
-}
-
-std::optional<Error> Broker::refusal(const Row& row, const Answer& answer,
-                                     call::Response& response) {
-  const QuestionKind kind = kind_of(row);
-  response = response_for(kind, row.params, answer.action, answer.content);
-  if (answer.action != "accept") return std::nullopt;
-  std::vector<std::string> problems;
-  if (kind == QuestionKind::form) {
-    const json::Raw schema = json::find(row.params, "requestedSchema").value_or("{}");
-    problems = mcp::form_problems(schema, json::find(response.result, "content").value_or("{}"));
-  } else if (kind != QuestionKind::url && !mcp::is_answer(kind, response.result)) {
-    problems.emplace_back(kind == QuestionKind::sampling
-                              ? "'result' must be a message with role, content and model"
-                              : "'result' must be an object with 'roots'");
-  }
-  if (problems.empty()) return std::nullopt;
-  return Error("broker.invalid", fmt::format("{}", fmt::join(problems, "; ")),
-               "see what is asked for with 'mcpx elicit show " + row.id + "'");
-}
-
-Task<Error> Broker::settled_error(std::string id) {
-  const auto row = co_await find(id);
-  if (!row) {
-    co_return Error("broker.unknown", fmt::format("no question '{}'", id),
-                    "'mcpx elicit list' shows those that wait");
-  }
-  if (row->state == "pending") {
-    co_return Error("broker.settled", fmt::format("question {} is being settled", id),
-                    "see it with 'mcpx elicit show " + id + "'");
-  }
-  std::string how = row->state;
-  if (row->state == "answered") how = fmt::format("{} by {}", row->action, row->surface);
-  co_return Error("broker.settled", fmt::format("question {} is settled: {}", id, how),
-                  "see it with 'mcpx elicit show " + id + "'");
-}
-
 // --- Ends
 
 // Without an answer of anybody's. An asker gets what stands for none.
@@ -438,54 +362,6 @@ void Broker::shut_down() {
 
 Task<void> Broker::join() {
   co_await tasks_.join();
-}
-
-// --- Looking
-
-Task<std::vector<Broker::Row>> Broker::pending_rows() {
-  std::vector<Row> rows;
-  for (const auto& [id, entry] : pending_)
-    rows.push_back(entry->row);
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return std::pair(a.created_at, a.id) < std::pair(b.created_at, b.id);
-  });
-  co_return rows;
-}
-
-Task<std::vector<Broker::Row>> Broker::list(std::string state) {
-  constexpr std::size_t kMost = 1000;
-  const bool waiting = state == "pending";
-  std::vector<Row> rows;
-  if (waiting || state.empty()) {
-    const std::function<Task<std::vector<Row>>()> make = [this] { return pending_rows(); };
-    rows = co_await runtime::run_on<std::vector<Row>>(home_, make);
-  }
-  if (waiting) co_return rows;
-  Result<std::vector<Row>> kept = co_await store_.questions().list(std::move(state), kMost);
-  if (!kept) co_return rows;
-  for (Row& row : *kept) {
-    if (row.state != "pending") rows.push_back(std::move(row));
-  }
-  co_return rows;
-}
-
-Task<std::optional<Broker::Row>> Broker::find(std::string id) {
-  const Result<std::optional<Row>> kept = co_await store_.questions().find(std::move(id));
-  if (!kept) co_return std::nullopt;
-  co_return *kept;
-}
-
-Task<Batch> Broker::events(std::string last, Milliseconds patience) {
-  const auto from = std::make_shared<std::string>(std::move(last));
-  const std::function<Task<Batch>()> make = [this, from, patience] {
-    return events_.after(std::move(*from), patience);
-  };
-  Batch batch = co_await runtime::run_on<Batch>(home_, make);
-  co_return batch;
-}
-
-void Broker::wake_readers() {
-  home_.post([this] { events_.wake(); });
 }
 
 }  // namespace mcpx::broker

@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/rate.hpp"
 #include "broker/event_log.hpp"
 #include "call/ask.hpp"
 #include "config/config.hpp"
@@ -42,7 +43,8 @@ struct Origin {
   std::string client;     // the name of the client
   std::string call_key;   // digest of the call; empty: it is not known again
   std::string redrive;    // how the call is made again after a restart; empty: it is not
-  // Called on the home shard with the id of each question that waits for somebody.
+  // Called on the home shard with each question that waits for somebody: whoever made the call is
+  // there to answer, or has it answered. Empty: nobody is.
   std::function<void(const store::QuestionRow& row)> told;
 };
 
@@ -74,6 +76,8 @@ class Broker {
   // Answers with what to make again, each once.
   Task<std::vector<Row>> load();
   void configure(config::Broker config);  // home shard
+  // How many questions of one server a minute are looked at; 0: all. Home shard.
+  void limit(std::size_t per_minute) { per_minute_ = per_minute; }
 
   Task<Asked> ask(const call::Question& question, const Origin& origin,
                   runtime::CancelSource& withdrawn);
@@ -100,6 +104,7 @@ class Broker {
   Task<Asked> ask_home(const call::Question& question, const Origin& origin,
                        runtime::CancelSource& withdrawn);
   std::optional<Asked> known_answer(const std::string& key);
+  bool asks_too_often(const std::string& server);
   EntryPtr waiting_for_nobody(const std::string& key) const;
   Task<Result<EntryPtr>> keep(const call::Question& question, const Origin& origin,
                               std::string key);
@@ -122,6 +127,8 @@ class Broker {
   std::unordered_map<std::string, EntryPtr> pending_;  // by id
   std::unordered_map<std::string, Row> answers_;       // that no call has yet, by id
   std::size_t saving_ = 0;                             // questions on their way to the store
+  std::size_t per_minute_ = 0;
+  std::unordered_map<std::string, Rate> rates_;  // by server
   bool closing_ = false;
   runtime::Watchdog alarm_;
   runtime::TaskGroup tasks_;

@@ -133,7 +133,7 @@ call::Response response_for(QuestionKind kind, std::string_view params, std::str
 }
 
 std::optional<Decided> decide(const config::Broker& config, const call::Question& question,
-                              std::string_view target) {
+                              std::string_view target, Attended attended) {
   const bool form = question.kind == QuestionKind::form;
   if (form && !config.passwords) {
     const auto schema = json::find(question.params, "requestedSchema");
@@ -149,6 +149,7 @@ std::optional<Decided> decide(const config::Broker& config, const call::Question
     if (rule.answer == config::RuleAnswer::ask) return std::nullopt;
     if (auto found = by_rule(rule, number, question)) return found;
   }
+  if (attended == Attended::yes) return std::nullopt;
   if (config.policy == config::BrokerPolicy::decline) {
     return decided(response_for(question.kind, question.params, "decline", {}), "decline", "policy",
                    "broker.policy");

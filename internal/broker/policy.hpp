@@ -30,8 +30,12 @@ mcp::Askable stands_in_for(const config::Broker& config, bool passes_through);
 call::Response response_for(mcp::QuestionKind kind, std::string_view params,
                             std::string_view action, std::string_view content);
 
+// Whether somebody is there who answers: then `broker.policy`, which is for when nobody is, is not
+// looked at; the rules are.
+enum class Attended : bool { no, yes };
+
 // nullopt: somebody is to be asked. `target` is what was called; may be empty.
 std::optional<Decided> decide(const config::Broker& config, const call::Question& question,
-                              std::string_view target);
+                              std::string_view target, Attended attended = Attended::no);
 
 }  // namespace mcpx::broker

@@ -149,6 +149,7 @@ class App {
     access_ = front_door->access;
     co_await open_store();
     broker_ = std::make_unique<broker::Broker>(*pointers_.front(), *store_, config_->broker);
+    broker_->limit(config_->ask.per_server);
     std::vector<store::QuestionRow> unanswered = co_await broker_->load();
     make_servers();
     registry_ = std::make_unique<registry::Registry>(*pointers_.front(), pointers_, config_,
@@ -263,6 +264,7 @@ class App {
   Task<void> follow(Reloader::ConfigPtr config, std::vector<std::string> gone) {
     config_ = config;
     broker_->configure(config->broker);
+    broker_->limit(config->ask.per_server);
     co_await service_->reconfigured(std::move(gone));
     background_.spawn("prune", forget_others(std::move(config)));
   }

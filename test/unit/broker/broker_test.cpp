@@ -207,12 +207,29 @@ Task<void> bounds_body(Store& store) {
   co_await large.tasks.join();
   CHECK(large.asked.response.result == R"({"action":"cancel"})");
   CHECK(broker.pending() == 1);
+  config.question_bytes = 4096;
+  config.policy = config::BrokerPolicy::decline;
+  broker.configure(config);
+  broker.limit(2);
+  Asking often(Shard::current());
+  for (const char* key : {"d", "e"}) {
+    Origin from;
+    from.call_key = key;
+    often.tasks.spawn("ask", often.run(broker, std::move(from)));
+    co_await often.tasks.join();
+    CHECK(often.asked.response.result == R"({"action":"decline"})");
+  }
+  Origin from;
+  from.call_key = "f";
+  often.tasks.spawn("ask", often.run(broker, std::move(from)));
+  co_await often.tasks.join();
+  CHECK(often.asked.response.result == R"({"action":"cancel"})");
   first.withdrawn.cancel("over");
   co_await first.tasks.join();
   co_await broker.join();
 }
 
-TEST_CASE("broker: number and size of what waits are bounded") {
+TEST_CASE("broker: number, size and pace of what is asked are bounded") {
   with_store(options(""), bounds_body);
 }
 

@@ -39,6 +39,12 @@ TEST_CASE("policy: without rules somebody is asked, or nobody") {
   REQUIRE(refused.has_value());
   CHECK(refused->response.result.empty());
   CHECK_FALSE(refused->response.error.empty());
+  // Who called is there to be asked; rules are for everybody.
+  CHECK_FALSE(decide(config, form(kName), "t", Attended::yes).has_value());
+  config.rules = {rule("tracker", RuleAnswer::cancel)};
+  const auto ruled = decide(config, form(kName), "t", Attended::yes);
+  REQUIRE(ruled.has_value());
+  CHECK(ruled->action == "cancel");
 }
 
 TEST_CASE("policy: the first rule that fits decides") {
