@@ -2,11 +2,12 @@
 // and over restarts and kills of the daemon.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 
-import { stdio } from './lib/asking.mjs';
+import { CAPABILITIES, stdio } from './lib/asking.mjs';
 import { questions, serveHttp } from './lib/asking_server.mjs';
 import { ask, list, mcpx, post, start, waiting } from './lib/brokered.mjs';
 import { Daemon, daemonEnvironment, recorded, run, scripted, temporary } from './lib/daemon.mjs';
@@ -226,6 +227,13 @@ test('broker: what is asked wrongly over /v1 is refused', async (t) => {
     [422, `/v1/elicitations/${id}/accept`, { method: 'POST', body: '{}', headers: json }],
     [422, `/v1/elicitations/${id}/accept`, { method: 'POST', body: '{"content":{"name":7}}', headers: json }],
     [422, `/v1/elicitations/${id}/accept`, { method: 'POST', body: '{"content":{"name":"a","x":1}}', headers: json }],
+    [422, `/v1/elicitations/${id}/accept`, { method: 'POST', body: '{"content":{"name":"a","n\\u0061me":"b"}}', headers: json }],
+    [400, `/v1/elicitations/${id}/accept`, { method: 'POST', body: Buffer.from('{"content":{"name":"\xff"}}', 'latin1'), headers: json }],
+    [404, `/v1/elicitations/${'q'.repeat(4000)}`, {}],
+    [404, '/v1/elicitations/q-%00%1b%5b31m%22', {}],
+    [404, `/v1/elicitations/${id.toUpperCase()}`, {}],
+    [404, `/v1/elicitations/${id}%00/accept`, { method: 'POST' }],
+    [403, `/v1/elicitations/${id}/accept`, { method: 'POST', body: '{}', headers: { ...json, origin: 'https://evil.example' } }],
     [404, '/v1/calls/c-0', {}],
   ];
   for (const [status, where, options] of cases) {
@@ -236,6 +244,63 @@ test('broker: what is asked wrongly over /v1 is refused', async (t) => {
   assert.equal((await list(daemon)).length, 1);
   await post(daemon, id, 'cancel');
   await call;
+});
+
+test('broker: with tokens only an administrator sees questions, and answers them', async (t) => {
+  const digest = (token) => createHash('sha256').update(token).digest('hex');
+  const daemon = await start(t, {}, { pipe: stdio('legacy') }, { token: 'of-the-administrator' },
+    { listen: { tokens: { some: { sha256: digest('of-somebody') },
+      root: { sha256: digest('of-the-administrator'), admin: true } } } });
+  const call = ask(daemon, 'pipe', { kind: 'form' }, { headers: { authorization: 'Bearer of-somebody' } });
+  const [row] = await waiting(daemon);
+  assert.equal(row.principal, 'some');
+  for (const [authorization, status] of [['Bearer of-somebody', 403], ['Bearer wrong', 401]]) {
+    for (const where of ['', `/${row.id}`, `/${row.id}/accept`, '/../events', '/../calls/c-1']) {
+      const method = where.endsWith('accept') ? 'POST' : 'GET';
+      const answer = await daemon.rest(new URL(`/v1/elicitations${where}`, daemon.url).pathname,
+        { method, headers: { authorization } });
+      assert.equal(answer.status, status, `${method} ${where}: ${answer.text}`);
+      assert.ok(!answer.text.includes('Name?'));
+    }
+  }
+  const answered = await post(daemon, row.id, 'decline');
+  assert.equal(answered.json().answered_by, 'root');
+  await call;
+});
+
+test('broker: what a hostile server asks does nothing to a terminal, nor to a shell', async (t) => {
+  const dir = temporary(t);
+  const marker = path.join(dir, 'done');
+  const field = `x'; touch ${marker}; echo '$(touch ${marker})`;
+  const params = { message: 'Hi\u001b]0;owned\u0007\u001b[2J\u202ereversed', requestedSchema: { type: 'object',
+    properties: { [field]: { type: 'string', title: '\u001b[31mred' } }, required: [field] } };
+  const asked = JSON.stringify({ jsonrpc: '2.0', id: 'own-1', method: 'elicitation/create', params });
+  const daemon = await start(t, {}, { odd: scripted(dir, 'odd', {
+    tools: [{ name: 'x', inputSchema: { type: 'object' } }], noise: { 'tools/list': [asked] } }) }, { dir });
+  const [{ id }] = await waiting(daemon);
+  for (const args of [['list'], ['show', id]]) {
+    const shown = await mcpx(daemon, ['elicit', ...args]);
+    assert.equal(shown.code, 0, shown.stderr);
+    assert.doesNotMatch(shown.stdout, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  }
+  const { stdout } = await mcpx(daemon, ['elicit', 'show', id]);
+  const command = stdout.match(/answer it with: mcpx (.*)\n/)[1];
+  const pasted = await run('sh', ['-c', `${binary('mcpx')} --url ${daemon.url} ${command}`],
+    { env: daemonEnvironment(daemon.dir), cwd: dir });
+  assert.equal(pasted.code, 0, pasted.stderr);
+  assert.ok(!existsSync(marker));
+  const answer = await eventually('the server is answered', () => recorded(dir, 'odd')
+    .filter((e) => e.at === 'line').map((e) => JSON.parse(e.text)).find((m) => m.id === 'own-1'));
+  assert.deepEqual(answer.result.content, { [field]: 'VALUE' });
+});
+
+test('broker: mcpx call is asked whatever the policy is for when nobody is there', async (t) => {
+  const daemon = await start(t, { policy: 'decline' }, { pipe: stdio('legacy') });
+  const left = await mcpx(daemon, ['call', 'pipe__ask', '--arg', 'kind=form']);
+  assert.equal(left.code, 75, left.stderr);
+  const [{ id }] = await list(daemon);
+  assert.equal((await post(daemon, id, 'cancel')).status, 200);
+  assert.deepEqual(said(await ask(daemon)), { answer: { action: 'decline' } });
 });
 
 test('broker: what somebody answers shows neither in /v1 nor in the log', async (t) => {
@@ -276,7 +341,9 @@ test('broker: a kill right after an acknowledged answer loses nothing', async (t
 
 test('broker: over a restart a call to a legacy server is orphaned, one to a modern server is made again', async (t) => {
   const daemon = await start(t, {}, { pipe: stdio('legacy'), new: stdio('modern') });
-  const calls = [ask(daemon, 'pipe').catch(() => undefined), ask(daemon, 'new').catch(() => undefined)];
+  // The second could be asked a form itself, but is not.
+  const meta = { [CAPABILITIES]: { elicitation: { form: {} } } };
+  const calls = [ask(daemon, 'pipe'), ask(daemon, 'new', { kind: 'url' }, { meta })].map((c) => c.catch(() => undefined));
   await waiting(daemon, 2);
   await daemon.stop();
   await Promise.all(calls);
@@ -286,7 +353,7 @@ test('broker: over a restart a call to a legacy server is orphaned, one to a mod
   const [row] = await waiting(daemon);
   assert.equal(row.server, 'new');
   assert.equal((await list(daemon, 'orphaned')).length, 1);
-  assert.equal((await post(daemon, row.id, 'accept', { content: { name: 'Ada' } })).status, 200);
+  assert.equal((await post(daemon, row.id, 'accept')).status, 200);
   await eventually('the call is made again', () => daemon.log().includes('the call of new that waited for answers since before the restart is done'));
 });
 
