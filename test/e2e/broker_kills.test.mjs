@@ -27,8 +27,10 @@ test(`broker: killed at random points, no answer that was acknowledged is lost (
   const next = random(SEED);
   const daemon = await start(t, {}, { pipe: stdio('legacy'), web: { url: await serveHttp(t) },
     new: stdio('modern') }, {}, { log: { level: 'info' } });
-  const acknowledged = new Map();  // the call's number: what it is answered
-  const begin = (i) => ask(daemon, ['pipe', 'web', 'new'][i % 3], { kind: 'form', i }, { timeout: 60_000 });
+  const acknowledged = new Map();  // question: what it was answered
+  const sent = new Set();          // what was acknowledged, and what was kept but the answer to that is lost
+  // One at a time where calls can only be told apart once the server has asked.
+  const begin = (i) => ask(daemon, i % calls === 0 ? 'pipe' : ['web', 'new'][i % 2], { kind: 'form', i });
   for (let round = 0; round < 6; round++) {
     const numbers = Array.from({ length: calls }, (_, i) => round * calls + i);
     const lost = Promise.all(numbers.map((i) => begin(i).catch(() => undefined)));
@@ -36,6 +38,7 @@ test(`broker: killed at random points, no answer that was acknowledged is lost (
     const kill = new Promise((resolve) => { setTimeout(() => resolve(daemon.crash()), next() * 25); });
     const answers = await Promise.all(rows.map(async (row) => {
       const name = `answer-${row.id}`;
+      sent.add(name);
       const told = await post(daemon, row.id, 'accept', { content: { name } }).catch(() => undefined);
       return told?.status === 200 && { id: row.id, name };
     }));
@@ -51,7 +54,6 @@ test(`broker: killed at random points, no answer that was acknowledged is lost (
       assert.equal(kept.action, 'accept');
     }
     // The same calls again: what was answered and never got there is not asked again.
-    const names = new Set(acknowledged.values());
     const undelivered = (await list(daemon, 'answered')).filter((row) => !row.delivered);
     const again = numbers.map((i) => begin(i));
     const settled = Promise.all(again);
@@ -60,10 +62,10 @@ test(`broker: killed at random points, no answer that was acknowledged is lost (
     await eventually('every call is answered', async () => {
       for (const row of await list(daemon)) await post(daemon, row.id, 'decline');
       return done;
-    }, 60_000 * slow);
+    }, 20_000);
     const got = (await settled).map(({ message }) => said(message.result).answer);
     const accepted = got.filter((answer) => answer.action === 'accept');
-    for (const { content } of accepted) assert.ok(names.has(content.name), content.name);
+    for (const { content } of accepted) assert.ok(sent.has(content.name), content.name);
     // A call to a modern server was made again by the daemon itself; the others are here.
     const mine = undelivered.filter((row) => row.server !== 'new').map((row) => acknowledged.get(row.id));
     for (const name of mine.filter(Boolean)) {
@@ -90,7 +92,8 @@ function vanish(daemon, args, until) {
 test(`broker: 200 calls that wait for somebody, answered, refused, expired and abandoned, leave nothing (seed ${SEED})`, async (t) => {
   const count = 200;
   const next = random(SEED);
-  const daemon = await start(t, { timeout: `${15 * slow}s`, questions: count, per_server: count },
+  // The server itself gives up after a minute.
+  const daemon = await start(t, { timeout: `${Math.min(15 * slow, 40)}s`, questions: count, per_server: count },
     { web: { url: await serveHttp(t) } }, {}, { threads: 2, log: { level: 'info' } });
   const fates = Array.from({ length: count }, () =>
     ['answer', 'answer', 'decline', 'twice', 'expire', 'vanish'][Math.floor(next() * 6)]);

@@ -71,23 +71,24 @@ test('broker: matrix: every kind, from every server, for every caller that decla
 
 test('broker: matrix: what is not declared for anybody is refused, and so is all of it on /mcp/{server}', async (t) => {
   const servers = await everywhere(t);
-  const without = await start(t, { declare: [] }, servers);
-  const only = await start(t, { declare: DECLARE }, servers);
-  for (const server of Object.keys(servers)) {
-    for (const kind of Object.keys(questions)) {
-      const ways = [[without, '/mcp', `${server}__ask`], [only, `/mcp/${server}`, 'ask']];
-      for (const [daemon, endpoint, name] of ways) {
-        const ofSession = await (await overSession(daemon, {}, endpoint))(name, { kind });
-        const ofModern = await modernCaller(daemon, {}, endpoint).call(name, { kind });
-        for (const { result, error } of [ofSession, ofModern]) {
-          if (server === 'new') assert.ok([-32021, -32600].includes(error.code), JSON.stringify(error));
-          else assert.deepEqual(said(result), { refused: -32601 }, `${endpoint} ${kind}`);
+  for (const [what, declare, aggregated] of [['nothing is declared', [], true], ['/mcp/{server}', DECLARE, false]]) {
+    await t.test(what, async (s) => {
+      const daemon = await start(s, { declare }, servers);
+      for (const server of Object.keys(servers)) {
+        const [endpoint, name] = aggregated ? ['/mcp', `${server}__ask`] : [`/mcp/${server}`, 'ask'];
+        const session = await overSession(daemon, {}, endpoint);
+        for (const kind of Object.keys(questions)) {
+          const ofModern = await modernCaller(daemon, {}, endpoint).call(name, { kind });
+          for (const { result, error } of [await session(name, { kind }), ofModern]) {
+            if (server === 'new') assert.ok([-32021, -32600].includes(error.code), JSON.stringify(error));
+            else assert.deepEqual(said(result), { refused: -32601 }, `${endpoint} ${kind}`);
+          }
         }
       }
-    }
+      assert.equal((await list(daemon, 'all')).length, 0);
+      await daemon.stop();
+    });
   }
-  assert.equal((await list(only, 'all')).length, 0);
-  assert.equal((await list(without, 'all')).length, 0);
 });
 
 test('broker: a caller that declared some of it is asked that itself', async (t) => {

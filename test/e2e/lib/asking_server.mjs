@@ -88,7 +88,11 @@ export async function serveHttp(t) {
     return transport.handleRequest(request, response);
   });
   await new Promise((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  t.after(() => { listener.closeAllConnections(); listener.close(); });
+  t.after(async () => {
+    for (const transport of sessions.values()) await transport.close();  // what is asked still, ends
+    listener.closeAllConnections();
+    listener.close();
+  });
   return `http://127.0.0.1:${listener.address().port}/mcp`;
 }
 
