@@ -239,6 +239,45 @@ std::optional<Answer> check_mirrored(const Request& request, const registry::End
   return Answer::error(mcp::kHeaderMismatch, "Header mismatch: " + *wrong, {}, 400);
 }
 
+// A call on whose way something may be asked: of the caller, or of who stands in for it. `call` is
+// not used any more after it.
+Task<call::Outcome> call_asking(const Request& request, const EndpointPtr& endpoint,
+                                upstream::Server& server, call::Call& call) {
+  Substitute substitute(request, call, server.name());
+  const std::size_t rounds = request.core.config().ask.rounds;
+  if (request.modern() && ask::may_ask(call)) {
+    substitute.declare(call.caller);
+    ask::Modern modern = modern_call(request, endpoint, server, call);
+    modern.otherwise = substitute.asker();
+    modern.otherwise_askable = substitute.askable();
+    modern.before_otherwise = substitute.remembering(server.name(), call);
+    co_return co_await ask::call_modern(modern);
+  }
+  substitute.stand_in(call.caller);
+  if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
+  call::Outcome outcome = co_await server.call(call);
+  if ((substitute.askable() & mcp::kAskUrl) && ask::asks_for_urls(outcome)) {
+    co_await ask::call_after_visits(server, call, outcome, rounds);
+  }
+  if (ask::needs_input(outcome)) {
+    ask::BeforeRound remember = substitute.remembering(server.name(), call);
+    co_await ask::answer_in_rounds(server, call, outcome, rounds, std::move(remember));
+  }
+  co_return outcome;
+}
+
+// What came back asks for input though nothing was expected to: a legacy client is asked on the
+// wire, a modern one gets to make its call again.
+Task<void> take_input(const Request& request, const EndpointPtr& endpoint, upstream::Server& server,
+                      call::Call& call, call::Outcome& outcome) {
+  if (!request.modern()) {
+    co_await ask::answer_in_rounds(server, call, outcome, request.core.config().ask.rounds);
+    co_return;
+  }
+  const ask::Modern modern = modern_call(request, endpoint, server, call);
+  outcome = ask::with_own_state(modern, std::move(outcome));
+}
+
 Task<Answer> forward(Request& request) {
   std::string name(request.endpoint);
   EndpointPtr endpoint = endpoint_now(request.core, name);
@@ -269,32 +308,15 @@ Task<Answer> forward(Request& request) {
   const std::string carried = narrowed_capabilities(request);
   if (!carried.empty()) call.caller.client_capabilities = carried;
   upstream::Server& server = *found.target.server;
-  call::Outcome outcome;
-  Substitute substitute(request, call, server.name());
   const bool may_ask = request.modern() && ask::may_ask(call);
-  if (may_ask) {
-    substitute.declare(call.caller);
-    ask::Modern modern = modern_call(request, endpoint, server, call);
-    modern.otherwise = substitute.asker();
-    modern.otherwise_askable = substitute.askable();
-    modern.before_otherwise = substitute.remembering(server.name(), call);
-    outcome = co_await ask::call_modern(modern);
+  call::Outcome outcome;
+  if (may_ask || Substitute::stands_in(request)) {
+    outcome = co_await call_asking(request, endpoint, server, call);
   } else {
-    substitute.stand_in(call.caller);
     if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
     outcome = co_await server.call(call);
-    if ((substitute.askable() & mcp::kAskUrl) && ask::asks_for_urls(outcome)) {
-      co_await ask::call_after_visits(server, call, outcome, request.core.config().ask.rounds);
-    }
-  }
-  const bool answers = !request.modern() || (substitute.asker() && !may_ask);
-  if (answers && ask::needs_input(outcome)) {
-    const std::size_t rounds = request.core.config().ask.rounds;
-    ask::BeforeRound remember = substitute.remembering(server.name(), call);
-    co_await ask::answer_in_rounds(server, call, outcome, rounds, std::move(remember));
-  } else if (request.modern() && outcome.needs_input && !may_ask) {
-    const ask::Modern modern = modern_call(request, endpoint, server, call);
-    outcome = ask::with_own_state(modern, std::move(outcome));
+    const bool asks = request.modern() ? outcome.needs_input : ask::needs_input(outcome);
+    if (asks) co_await take_input(request, endpoint, server, call, outcome);
   }
   if (request.modern()) {
     ask::translate_urls(outcome);

@@ -28,12 +28,20 @@ std::string redrive_of(std::string_view server, const call::Call& call, mcp::Ask
   return out.take();
 }
 
+mcp::Askable stands_for(const Request& request) {
+  const config::Broker& config = request.core.config().broker;
+  if (config.declare == 0 || !request.core.broker) return 0;
+  return broker::stands_in_for(config, !request.endpoint.empty());
+}
+
 }  // namespace
 
+bool Substitute::stands_in(const Request& request) {
+  return stands_for(request) != 0;
+}
+
 Substitute::Substitute(const Request& request, const call::Call& call, std::string_view server) {
-  const config::Broker& config = request.core.config().broker;
-  if (config.declare == 0 || !request.core.broker) return;
-  const mcp::Askable stands = broker::stands_in_for(config, !request.endpoint.empty());
+  const mcp::Askable stands = stands_for(request);
   if (stands == 0) return;
   askable_ = static_cast<mcp::Askable>(stands & ~call.caller.askable);
   asker_ = std::make_shared<broker::StandIn>(*request.core.broker, call.caller.asker,

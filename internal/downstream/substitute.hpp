@@ -17,6 +17,8 @@ namespace mcpx::downstream {
 
 class Substitute {
  public:
+  // Whether somebody may at all, for such a request.
+  static bool stands_in(const Request& request);
   // Of what `call` cannot be asked itself. Nothing is done where nobody stands in.
   Substitute(const Request& request, const call::Call& call, std::string_view server);
   Substitute(const Substitute&) = delete;
