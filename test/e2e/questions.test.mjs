@@ -92,9 +92,25 @@ test('questions: a client that declared nothing is asked nothing, and the server
 });
 
 test('questions: C52: a mode that was not declared is refused', async (t) => {
-  const daemon = await Daemon.start(t, { servers: { pipe: stdio('legacy') } });
-  const { result } = await modernCaller(daemon, { elicitation: { url: {} } }).call('pipe__ask', { kind: 'form' });
-  assert.deepEqual(said(result), { refused: -32602 });
+  const daemon = await Daemon.start(t, { servers: { pipe: stdio('legacy'), web: { url: await serveHttp(t) },
+    new: stdio('modern') } });
+  const lacking = { form: { elicitation: { url: {} } }, url: { elicitation: { form: {} } },
+    tools: { sampling: {} }, roots: { sampling: {} }, sampling: { roots: {} } };
+  for (const [kind, capabilities] of Object.entries(lacking)) {
+    const session = await Session.open(daemon.url, { capabilities });
+    for (const server of ['pipe', 'web']) {
+      const call = { name: `${server}__ask`, arguments: { kind } };
+      const ofModern = (await modernCaller(daemon, capabilities).call(call.name, call.arguments)).result;
+      const ofLegacy = (await session.call('tools/call', call)).message.result;
+      // Of a kind of which something was declared, the parameters are at fault.
+      const refused = ['form', 'url', 'tools'].includes(kind) ? -32602 : -32601;
+      for (const result of [ofModern, ofLegacy]) assert.deepEqual(said(result), { refused }, `${kind} of ${server}`);
+    }
+    const { error } = await modernCaller(daemon, capabilities).call('new__ask', { kind });
+    assert.equal(error.code, -32021);
+    const legacy = (await session.call('tools/call', { name: 'new__ask', arguments: { kind } })).message;
+    assert.equal(legacy.error.code, -32600);
+  }
 });
 
 test('questions: roots of the configuration stand before those of the client', async (t) => {
