@@ -156,6 +156,50 @@ test('broker: mcpx call leaves a question with exit code 75, and the result is h
   assert.equal(JSON.parse(json.stdout).questions[0].kind, 'form');
 });
 
+// A program on a terminal of its own: {shown(), type(line), ended}.
+function onTerminal(t, daemon, args) {
+  const command = [binary('mcpx'), ...args, '--url', daemon.url].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qfec', command, '/dev/null'],
+    { env: daemonEnvironment(daemon.dir), stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => child.kill());
+  let shown = '';
+  child.stdout.on('data', (data) => { shown += data; });
+  let read = 0;
+  // Once `prompt` is shown, after what was answered last.
+  const type = async (prompt, line) => {
+    await eventually(`'${prompt}' is shown`, () => shown.indexOf(prompt, read) >= 0);
+    read = shown.length;
+    child.stdin.write(`${line}\r`);
+  };
+  return { type, shown: () => shown, ended: new Promise((resolve) => { child.on('exit', resolve); }) };
+}
+
+test('broker: on a terminal mcpx call asks who made the call, and mcpx elicit answer whoever it is', async (t) => {
+  const daemon = await start(t, {}, { pipe: stdio('legacy') });
+  const caller = onTerminal(t, daemon, ['call', 'pipe__ask', '--arg', 'kind=form']);
+  await caller.type('[a] fill in the form', 'a');
+  await caller.type('name: ', 'Ad');
+  await caller.type('colour ["red"]: ', 'blue');
+  await caller.type('send it? [y/N]', 'n');  // seen, and typed again
+  await caller.type('[a] fill in the form', 'a');
+  await caller.type('name: ', 'Ada');
+  await caller.type('colour ["red"]: ', '');
+  await caller.type('send it? [y/N]', 'y');
+  assert.equal(await within('the call is done', 10_000, caller.ended), 0, caller.shown());
+  assert.match(caller.shown(), /"answer":\{"action":"accept","content":\{"name":"Ada","colour":"red"\}\}/);
+  assert.match(caller.shown(), /server\S* +pipe/);
+
+  const call = ask(daemon, 'pipe', { kind: 'url' });
+  const [{ id }] = await waiting(daemon);
+  const visitor = onTerminal(t, daemon, ['elicit', 'answer', id]);
+  await visitor.type('[a] accept', 'x');
+  await visitor.type('[a] accept', 'd');
+  assert.equal(await within('it is answered', 10_000, visitor.ended), 0, visitor.shown());
+  assert.match(visitor.shown(), /https:\/\/a\.example\/in\?x=%41/);
+  assert.match(visitor.shown(), /host\S* +a\.example/);
+  assert.deepEqual(said(await call), { answer: { action: 'decline' } });
+});
+
 test('broker: mcpx call --wait waits for whoever answers', async (t) => {
   const daemon = await start(t, {}, { pipe: stdio('legacy') });
   const call = mcpx(daemon, ['call', 'pipe__ask', '--arg', 'kind=form', '--wait']);
