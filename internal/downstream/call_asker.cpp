@@ -26,6 +26,7 @@ struct CallAsker::Out {
   Asked::Entry entry;
   std::string id;   // raw token
   std::string why;  // it was withdrawn
+  bool unheard = false;
 };
 
 CallAsker::CallAsker(Core& core, SessionPtr session, std::shared_ptr<Voice> voice,
@@ -96,10 +97,17 @@ Task<call::Response> CallAsker::ask(const call::Question& question,
   }
   const auto subscription =
       withdrawn.subscribe([this, &out](const std::string& reason) { withdraw(out, reason); });
-  runtime::Watchdog patience(shard_, [this, &out] { withdraw(out, "nobody answered in time"); });
+  runtime::Watchdog patience(shard_, [this, &out] {
+    out.unheard = !voice_->heard();  // it could have come back, and did not
+    withdraw(out, "nobody answered in time");
+  });
   patience.set(Clock::now() + core_->config().ask.timeout);
   const std::optional<call::Response> answer = co_await out.entry.answer.wait();
-  if (!answer) co_return none(question.kind, out.why);
+  if (!answer) {
+    call::Response nothing = none(question.kind, out.why);
+    if (out.unheard) nothing.unreachable = true;
+    co_return nothing;
+  }
   if (!answer->error.empty()) co_return *answer;
   if (!mcp::is_answer(question.kind, answer->result)) {
     log::debug("the answer to {} is none to {}", out.id, question.method);

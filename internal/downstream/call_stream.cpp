@@ -36,6 +36,10 @@ bool CallStream::resumable() const {
   return running_ && running_->events->resumable();
 }
 
+bool CallStream::heard() const {
+  return !running_ || running_->events->read();
+}
+
 void CallStream::open() {
   if (running_ || finished_) return;
   running_ = std::make_unique<Running>();

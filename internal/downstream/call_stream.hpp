@@ -40,6 +40,7 @@ class CallStream final : public Voice, public std::enable_shared_from_this<CallS
   void notify(std::string json) override;
   bool ask(std::string json) override;
   bool resumable() const override;
+  bool heard() const override;
   void open();  // makes the response a stream although there is nothing to say yet
 
   // Stops accepting, sends the answer if the response has become a stream, and waits until what can

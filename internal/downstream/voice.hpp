@@ -13,6 +13,7 @@ class Voice : public call::NotificationSink {
   // Like notify(), but never dropped. False: the client gets nothing more.
   virtual bool ask(std::string json) = 0;
   virtual bool resumable() const = 0;  // a client that loses the connection may come back for it
+  virtual bool heard() const { return true; }  // as far as is known, it has not lost it
 };
 
 }  // namespace mcpx::downstream

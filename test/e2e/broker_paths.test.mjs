@@ -12,7 +12,9 @@ import { questions, serveHttp } from './lib/asking_server.mjs';
 import { ask, list, post, start, waiting } from './lib/brokered.mjs';
 import { daemonEnvironment, temporary } from './lib/daemon.mjs';
 import { binary, npmDir } from './lib/paths.mjs';
+import { reload } from './lib/reload.mjs';
 import { modern, Session } from './lib/speak.mjs';
+import { openStream } from './lib/streams.mjs';
 import { eventually } from './lib/wait.mjs';
 
 const require = createRequire(path.join(npmDir, 'package.json'));
@@ -194,4 +196,39 @@ test('broker: a call whose question waits for somebody gives way to others that 
   // The first instance is nobody's place; its question waits on.
   assert.equal((await post(daemon, id, 'decline')).status, 200);
   assert.deepEqual(said((await first).message.result), { answer: { action: 'decline' } });
+});
+
+test('broker: a legacy client that lost its connection and stays away is asked nothing more', async (t) => {
+  const daemon = await start(t, {}, { pipe: stdio('legacy') }, {}, { ask: { timeout: '1s' } });
+  const session = await Session.open(daemon.url, { capabilities: ALL });
+  const stream = await openStream(daemon.url, { path: '/mcp', method: 'POST', headers: session.headers(),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call',
+      params: { name: 'pipe__ask', arguments: { kind: 'form' } } }) });
+  await eventually('it is asked', () => stream.methods().includes('elicitation/create'));
+  const { id: place } = stream.events.findLast((event) => event.id);
+  stream.close();
+  const row = await answer(daemon, 'form');
+  assert.equal(row.target, 'ask');
+  // When it comes back after all, it hears that the question is no longer asked, and what came of the call.
+  const rest = await openStream(daemon.url, { path: '/mcp',
+    headers: { ...session.headers(), accept: 'text/event-stream', 'last-event-id': place } });
+  const done = await eventually('the answer', () => rest.messages.find((m) => m.id === 7));
+  assert.deepEqual(said(done.result), { answer: expected('form') });
+  assert.ok(rest.methods().includes('notifications/cancelled'));
+});
+
+test('broker: a reload changes what is asked of whom', async (t) => {
+  const daemon = await start(t, { declare: [] }, { pipe: stdio('legacy') });
+  assert.deepEqual(said((await ask(daemon)).message.result), { refused: -32601 });
+  await reload(daemon, (config) => { config.broker = { declare: ['form'] }; });
+  const call = ask(daemon);
+  await answer(daemon, 'form');
+  assert.deepEqual(said((await call).message.result), { answer: expected('form') });
+  const held = ask(daemon);
+  const [{ id }] = await waiting(daemon);
+  await reload(daemon, (config) => { config.broker.policy = 'decline'; });
+  assert.deepEqual(said((await ask(daemon)).message.result), { answer: { action: 'decline' } });
+  // What waits already waits on.
+  assert.equal((await post(daemon, id, 'cancel')).status, 200);
+  assert.deepEqual(said((await held).message.result), { answer: { action: 'cancel' } });
 });
