@@ -95,12 +95,14 @@ void Parked::copy(const call::Call& call) {
   progress_token_ = caller.progress_token;
   log_level_ = caller.log_level;
   request_id_ = caller.request_id;
+  task_ = call.task;
 
   call_.method = call.method;
   call_.method_name = mcp::info(call.method).name;
   call_.params = params_;
   call_.target_member = call.target_member;  // a literal
   call_.target_value = call.target_value;
+  call_.task = task_;
   call_.deadline = call.deadline;
   call_.caller.revision = caller.revision;
   call_.caller.principal = principal_;

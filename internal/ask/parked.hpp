@@ -97,7 +97,7 @@ class Parked final : public call::Asker, public std::enable_shared_from_this<Par
   std::shared_ptr<Voice> voice_;
   // What call_ refers to.
   std::string params_, client_info_, client_capabilities_, principal_, progress_token_, log_level_,
-      request_id_;
+      request_id_, task_;
   call::Call call_;
 
   std::vector<Out*> out_;                // each in the frame that waits for its answer

@@ -63,6 +63,9 @@ struct Call {
   // rewritten `ref`. Empty: nothing.
   std::string_view target_member;  // "name", "uri", "ref"
   std::string target_value;
+  // The wish that a tools/call be a task (2025-11-25), a raw object; empty: it is not to be one,
+  // whatever the params say.
+  std::string_view task;
   Caller caller;
   TimePoint deadline = kNever;  // kNever: the server's call_timeout decides
 };
@@ -74,6 +77,7 @@ struct Outcome {
   json::Raw error;
   mcp::Revision from = mcp::kLatestLegacy;  // whose vocabulary it is in
   bool needs_input = false;                 // a server of 2026-07-28 answered `input_required`
+  bool is_task = false;                     // or with a task (SEP-2663)
 
   bool ok() const { return error.empty(); }
   static Outcome of_result(std::string_view result, mcp::Revision from);

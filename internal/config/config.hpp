@@ -159,6 +159,14 @@ struct Ask {
   std::size_t per_session = 300;    // the same to one legacy session
 };
 
+// Calls that become tasks, and how long what came of them is kept.
+struct Tasks {
+  Milliseconds after{0};             // a call that takes longer becomes one; 0: none does
+  Milliseconds ttl{3'600'000};       // of one whose server does not say
+  Milliseconds ttl_max{86'400'000};  // whatever its server says
+  std::size_t limit = 1000;          // of one principal, or legacy session, at once
+};
+
 // Characters of an exposed name: [A-Za-z0-9_-], or [A-Za-z][A-Za-z0-9_]*.
 enum class NameCharset : std::uint8_t { dashes, word };
 inline constexpr std::size_t kNamesLeast = 16, kNamesMost = 256;
@@ -207,6 +215,7 @@ struct Config {
   Listen listen;
   Limits limits;
   Ask ask;
+  Tasks tasks;
   std::size_t threads = 0;         // 0: min(4, cores)
   std::string state_dir;           // empty: nothing is kept
   std::size_t starts_at_once = 4;  // children that may be starting at the same time

@@ -107,6 +107,13 @@ constexpr std::array<Key<Ask>, 5> kAsk = {{
     {"per_session", integer_key<&Ask::per_session, 0, 1'000'000>, "per_session: 300"},
 }};
 
+constexpr std::array<Key<Tasks>, 4> kTasks = {{
+    {"after", duration_key<&Tasks::after, 0>, "after: 20s"},
+    {"ttl", duration_key<&Tasks::ttl, 1'000>, "ttl: 1h"},
+    {"ttl_max", duration_key<&Tasks::ttl_max, 1'000>, "ttl_max: 24h"},
+    {"limit", integer_key<&Tasks::limit, 1, 1'000'000>, "limit: 1000"},
+}};
+
 void read_level(Context& context, const Field& field, Config& config) {
   static constexpr std::array<std::string_view, 6> kLevels = {"trace",   "debug", "info",
                                                               "warning", "error", "off"};
@@ -172,6 +179,12 @@ void read_limits(Context& context, const Field& field, Draft& draft) {
 void read_ask(Context& context, const Field& field, Draft& draft) {
   read_mapping(context, field, std::span<const Key<Ask>>(kAsk), draft.config.ask);
 }
+void read_tasks(Context& context, const Field& field, Draft& draft) {
+  Tasks& tasks = draft.config.tasks;
+  read_mapping(context, field, std::span<const Key<Tasks>>(kTasks), tasks);
+  if (tasks.ttl <= tasks.ttl_max) return;
+  context.problems.add(field.at, "'tasks.ttl' is above 'tasks.ttl_max'", "raise the latter");
+}
 void read_log(Context& context, const Field& field, Draft& draft) {
   read_mapping(context, field, std::span<const Key<Config>>(kLog), draft.config);
 }
@@ -224,10 +237,11 @@ std::string default_state_dir(const Environment& environment) {
   return home.empty() ? std::string() : home + "/.local/state/mcpx";
 }
 
-constexpr std::array<Key<Draft>, 20> kRoot = {{
+constexpr std::array<Key<Draft>, 21> kRoot = {{
     {"listen", read_listen, "listen: {http: 127.0.0.1:7332}"},
     {"limits", read_limits, "limits: {body: 16MiB}"},
     {"ask", read_ask, "ask: {timeout: 5m}"},
+    {"tasks", read_tasks, "tasks: {after: 20s}"},
     {"threads", in_config<integer_key<&Config::threads, 0, 256, Config>>, "threads: 2"},
     {"log", read_log, "log: {level: info}"},
     {"sessions", read_sessions, "sessions: {idle_timeout: 24h}"},
@@ -280,6 +294,7 @@ std::vector<std::string> known_keys() {
   add_listen_keys(out);
   add_keys(out, "limits.", kLimits);
   add_keys(out, "ask.", kAsk);
+  add_keys(out, "tasks.", kTasks);
   add_keys(out, "log.", kLog);
   add_keys(out, "sessions.", kSessions);
   add_keys(out, "names.", kNames);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "downstream/answer.hpp"
+#include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
 #include "mcp/method.hpp"
 #include "rpc/message.hpp"
@@ -111,6 +112,12 @@ std::string honoured_filter(const Listen& listen) {
     json::append_string(uris, wish.watched.shown);
   }
   if (!uris.empty()) filter.raw("resourceSubscriptions", uris + "]");
+  std::string ids;
+  for (const std::string& id : listen.tasks) {
+    ids += ids.empty() ? '[' : ',';
+    json::append_string(ids, id);
+  }
+  if (!ids.empty()) filter.raw("taskIds", ids + "]");
   return filter.take();
 }
 
@@ -158,16 +165,24 @@ struct ChangeStreams::Stream {
     waiter.wake();
   }
 
+  void say_task(const std::string& params) {
+    std::string text;
+    const std::string marked = json::Splice(params).set("_meta", meta).text();
+    rpc::append_notification(text, "notifications/tasks", marked);
+    say(text);
+  }
+
   ChangeStreams& owner;
   std::string endpoint;
   ChangeSet wanted;
   ChangeSet pending = 0;
-  WatchedSet watched;                // of a listen
-  std::set<std::string> updated;     // URIs as the client is told of them
-  std::deque<std::string> messages;  // whole ones
-  std::size_t message_bytes = 0;     // of them
-  std::string meta;                  // of each notification; empty for none
-  const Session* session = nullptr;  // of a GET stream
+  WatchedSet watched;                        // of a listen
+  std::set<std::string, std::less<>> tasks;  // of a listen: ids
+  std::set<std::string> updated;             // URIs as the client is told of them
+  std::deque<std::string> messages;          // whole ones
+  std::size_t message_bytes = 0;             // of them
+  std::string meta;                          // of each notification; empty for none
+  const Session* session = nullptr;          // of a GET stream
   std::uint64_t number = 0;
   bool ended = false;
   bool graceful = false;  // the client is still there to be told
@@ -215,6 +230,12 @@ void ChangeStreams::say(const Session& session, const std::string& message) {
   for (Stream* stream : streams_) {
     if (stream->session != &session || stream->superseded()) continue;
     stream->say(message);
+  }
+}
+
+void ChangeStreams::publish_task(std::string_view id, const std::string& params) {
+  for (Stream* stream : streams_) {
+    if (stream->tasks.contains(id)) stream->say_task(params);
   }
 }
 
@@ -355,6 +376,9 @@ Task<void> ChangeStreams::watch(std::vector<Wish>& wishes) {
 Task<void> ChangeStreams::serve_listen(http::Exchange& exchange, Listen listen) {
   Stream stream(*this, exchange, listen.endpoint, listen.wanted);
   stream.meta = subscription_meta(listen.id);
+  stream.tasks.insert(listen.tasks.begin(), listen.tasks.end());
+  for (const std::string& params : listen.finished)
+    stream.say_task(params);
   // Listed before anybody agrees, so that no news is lost in between.
   for (const Wish& wish : listen.wishes)
     stream.watched.emplace(wish.watched.key(), wish.watched);

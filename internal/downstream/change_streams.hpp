@@ -49,6 +49,8 @@ struct Listen {
   std::string id, endpoint;
   ChangeSet wanted = 0;
   std::vector<Wish> wishes;
+  std::vector<std::string> tasks;     // ids that it is told of
+  std::vector<std::string> finished;  // raw params of the notifications of those that are over
 };
 
 class ChangeStreams {
@@ -61,6 +63,8 @@ class ChangeStreams {
   void publish(const registry::Updates& updates, const Subscriptions& subscriptions);
   // Tells the session this on its GET stream, if that is here.
   void say(const Session& session, const std::string& message);
+  // Tells whoever listens to that task what it is now: raw params.
+  void publish_task(std::string_view id, const std::string& params);
   // Other servers have taken the place of some: what listens watched on those is watched on these.
   void renew(const registry::Registry& registry, runtime::TaskGroup& tasks);
   void end_session(const Session& session);

@@ -28,6 +28,9 @@
 namespace mcpx::broker {
 class Broker;
 }
+namespace mcpx::tasks {
+class Book;
+}
 
 namespace mcpx::downstream {
 
@@ -78,6 +81,8 @@ struct Core : std::enable_shared_from_this<Core> {
   std::vector<ask::Desk*> desks;               // theirs; null where there is none
   std::unique_ptr<ask::Keyring> keyring;       // null without a store; the first shard
   broker::Broker* broker = nullptr;            // may be null; set before start()
+  std::shared_ptr<tasks::Book> tasks;          // made by start(); the first shard
+  std::atomic<std::size_t> task_streams{0};    // streams that are told of tasks
   // The servers had their chance to come up before the first list of /mcp; any shard.
   std::atomic<bool> settled{false};
 };

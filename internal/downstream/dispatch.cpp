@@ -13,6 +13,8 @@
 #include "downstream/subscribe.hpp"
 #include "downstream/substitute.hpp"
 #include "downstream/targets.hpp"
+#include "downstream/task_calls.hpp"
+#include "downstream/task_methods.hpp"
 #include "json/splice.hpp"
 #include "mcp/error_codes.hpp"
 #include "mcp/extensions.hpp"
@@ -50,7 +52,7 @@ bool routes(const registry::Endpoint& endpoint, const Request& request) {
       return mcp::offers_directories(advertised(endpoint, request));
     case mcp::Method::foreign:
       // Of an extension that its server advertises, maybe: the server knows. Never of the tasks
-      // extension, which is not passed on.
+      // extension, whose ids are ours.
       return !endpoint.aggregate() && !request.message.method.starts_with("tasks/") &&
              mcp::declares_others(advertised(endpoint, request));
     default:
@@ -240,9 +242,10 @@ std::optional<Answer> check_mirrored(const Request& request, const registry::End
 }
 
 // A call on whose way something may be asked: of the caller, or of who stands in for it. `call` is
-// not used any more after it.
+// not used any more after it. `tasks` (null: none) sees to what became a task all the same.
 Task<call::Outcome> call_asking(const Request& request, const EndpointPtr& endpoint,
-                                upstream::Server& server, call::Call& call) {
+                                upstream::Server& server, call::Call& call,
+                                TaskCall* tasks = nullptr) {
   Substitute substitute(request, call, server.name());
   const std::size_t rounds = request.core.config().ask.rounds;
   if (request.modern() && ask::may_ask(call)) {
@@ -251,7 +254,9 @@ Task<call::Outcome> call_asking(const Request& request, const EndpointPtr& endpo
     modern.otherwise = substitute.asker();
     modern.otherwise_askable = substitute.askable();
     modern.before_otherwise = substitute.remembering(server.name(), call);
-    co_return co_await ask::call_modern(modern);
+    call::Outcome answered = co_await ask::call_modern(modern);
+    if (tasks) co_await tasks->settle(call, answered);
+    co_return answered;
   }
   substitute.stand_in(call.caller);
   if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
@@ -263,6 +268,7 @@ Task<call::Outcome> call_asking(const Request& request, const EndpointPtr& endpo
     ask::BeforeRound remember = substitute.remembering(server.name(), call);
     co_await ask::answer_in_rounds(server, call, outcome, rounds, std::move(remember));
   }
+  if (tasks) co_await tasks->settle(call, outcome);
   co_return outcome;
 }
 
@@ -276,6 +282,44 @@ Task<void> take_input(const Request& request, const EndpointPtr& endpoint, upstr
   }
   const ask::Modern modern = modern_call(request, endpoint, server, call);
   outcome = ask::with_own_state(modern, std::move(outcome));
+}
+
+// What a call came to, as its caller is told.
+Answer answer_of(const Request& request, const registry::Target& target, call::Outcome outcome) {
+  if (request.modern()) {
+    ask::translate_urls(outcome);
+  } else if (request.session && ask::asks_for_urls(outcome)) {
+    expect_completions(request.core, *target.server, request.session->shared_from_this(),
+                       outcome.error);
+  }
+  if (request.cancel && request.cancel->cancelled()) return Answer::silence();
+  return spell(std::move(outcome), request, target);
+}
+
+// A call where calls may become tasks. What such a task asks is for its client: nobody stands in.
+Task<Answer> forward_with_tasks(const Request& request, const EndpointPtr& endpoint,
+                                const registry::Target& target, call::Call& call) {
+  TaskCall tasks(request, endpoint, target);
+  if (auto refusal = tasks.prepare(call)) co_return *std::move(refusal);
+  upstream::Server& server = *target.server;
+  const bool may_ask = request.modern() && !tasks.makes_call() && ask::may_ask(call);
+  call::Outcome outcome;
+  if (!tasks.wanted() && (may_ask || Substitute::stands_in(request))) {
+    outcome = co_await call_asking(request, endpoint, server, call, &tasks);
+    co_return answer_of(request, target, std::move(outcome));
+  }
+  if (may_ask) {
+    const ask::Modern modern = modern_call(request, endpoint, server, call);
+    outcome = co_await ask::call_modern(modern);
+  } else {
+    if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
+    outcome = co_await tasks.make_call(call);
+    const bool asks = request.modern() ? outcome.needs_input : ask::needs_input(outcome);
+    if (asks) co_await take_input(request, endpoint, server, call, outcome);
+  }
+  std::optional<Answer> task = co_await tasks.settle(call, outcome);
+  if (task) co_return *std::move(task);
+  co_return answer_of(request, target, std::move(outcome));
 }
 
 Task<Answer> forward(Request& request) {
@@ -307,6 +351,9 @@ Task<Answer> forward(Request& request) {
   describe_caller(call.caller, request);
   const std::string carried = narrowed_capabilities(request);
   if (!carried.empty()) call.caller.client_capabilities = carried;
+  if (TaskCall::concerns(request, *endpoint)) {
+    co_return co_await forward_with_tasks(request, endpoint, found.target, call);
+  }
   upstream::Server& server = *found.target.server;
   const bool may_ask = request.modern() && ask::may_ask(call);
   call::Outcome outcome;
@@ -318,13 +365,7 @@ Task<Answer> forward(Request& request) {
     const bool asks = request.modern() ? outcome.needs_input : ask::needs_input(outcome);
     if (asks) co_await take_input(request, endpoint, server, call, outcome);
   }
-  if (request.modern()) {
-    ask::translate_urls(outcome);
-  } else if (request.session && ask::asks_for_urls(outcome)) {
-    expect_completions(request.core, server, request.session->shared_from_this(), outcome.error);
-  }
-  if (request.cancel && request.cancel->cancelled()) co_return Answer::silence();
-  co_return spell(std::move(outcome), request, found.target);
+  co_return answer_of(request, found.target, std::move(outcome));
 }
 
 // --- What mcpx answers itself
@@ -375,6 +416,12 @@ Task<Answer> dispatch(Request& request) {
       return answered(Answer::result("{}"));
     case mcp::Method::logging_set_level:
       return set_log_level(request);
+    case mcp::Method::tasks_get:
+    case mcp::Method::tasks_cancel:
+    case mcp::Method::tasks_result:
+    case mcp::Method::tasks_list:
+    case mcp::Method::tasks_update:
+      return serve_tasks(request);
     case mcp::Method::resources_subscribe:
       return subscribe(request);
     case mcp::Method::resources_unsubscribe:

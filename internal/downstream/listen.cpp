@@ -6,21 +6,42 @@
 #include <utility>
 
 #include "downstream/post_parts.hpp"
+#include "downstream/task_methods.hpp"
+#include "mcp/error_codes.hpp"
 #include "upstream/server.hpp"
 
 namespace mcpx::downstream {
 namespace {
 
+bool are_strings(json::Raw list) {
+  if (!json::is_array(list)) return false;
+  json::Elements elements(list);
+  while (const auto element = elements.next()) {
+    if (!json::is_string(*element)) return false;
+  }
+  return true;
+}
+
+// Who wants to be told of tasks takes them (SEP-2663, "Task Status Notifications").
+std::optional<Refusal> check_tasks(const rpc::Message& message, json::Raw filter) {
+  const auto ids = json::find(filter, "taskIds");
+  if (!ids) return std::nullopt;
+  if (!are_strings(*ids)) {
+    return Refusal(400, rpc::kInvalidParams,
+                   "Invalid params: 'notifications.taskIds' must be an array of strings");
+  }
+  if (takes_tasks(json::find(message.meta, mcp::kMetaClientCapabilities).value_or("{}"))) {
+    return std::nullopt;
+  }
+  return Refusal(400, mcp::kMissingClientCapability, "Missing required client capability",
+                 tasks_required());
+}
+
 std::optional<Refusal> check_filter(const Post& post, json::Raw filter) {
   if (!json::is_object(filter)) {
     return Refusal(400, rpc::kInvalidParams, "Invalid params: 'notifications' must be an object");
   }
-  const json::Raw uris = json::find(filter, "resourceSubscriptions").value_or("[]");
-  bool strings = json::is_array(uris);
-  json::Elements elements(strings ? uris : json::Raw("[]"));
-  while (const auto element = elements.next())
-    strings = strings && json::is_string(*element);
-  if (!strings) {
+  if (!are_strings(json::find(filter, "resourceSubscriptions").value_or("[]"))) {
     return Refusal(400, rpc::kInvalidParams,
                    "Invalid params: 'notifications.resourceSubscriptions' must be an array of "
                    "strings");
@@ -56,11 +77,43 @@ std::vector<Wish> wishes_of(const Post& post, const registry::Endpoint& endpoint
   return wishes;
 }
 
+// Of the ids it names those of its own tasks, as many as one may have.
+Task<void> wish_tasks(const Post& post, json::Raw filter, Listen& listen) {
+  std::vector<std::string> ids;
+  json::Elements elements(json::find(filter, "taskIds").value_or("[]"));
+  while (const auto element = elements.next()) {
+    if (ids.size() == post.core.config().limits.subscriptions) break;
+    ids.push_back(json::decode_string(*element).value_or(""));
+  }
+  if (ids.empty()) co_return;
+  tasks::Owner owner;
+  owner.principal = post.exchange.principal();
+  owner.endpoint = post.endpoint;
+  TaskWishes wishes = co_await task_wishes(post.core, std::move(owner), std::move(ids));
+  listen.tasks = std::move(wishes.known);
+  listen.finished = std::move(wishes.finished);
+}
+
+// Counts a stream that is told of tasks.
+class TaskStream {
+ public:
+  explicit TaskStream(Core& core) : core_(core) { ++core_.task_streams; }
+  ~TaskStream() { --core_.task_streams; }
+  TaskStream(const TaskStream&) = delete;
+  TaskStream& operator=(const TaskStream&) = delete;
+
+ private:
+  Core& core_;
+};
+
 }  // namespace
 
 Task<void> serve_listen(Post& post, const rpc::Message& message) {
   const json::Raw filter = json::find(message.params, "notifications").value_or(json::Raw());
   if (const auto refusal = check_filter(post, filter)) {
+    co_return co_await refuse(post, message.id, *refusal);
+  }
+  if (const auto refusal = check_tasks(message, filter)) {
     co_return co_await refuse(post, message.id, *refusal);
   }
   std::string name(post.endpoint);
@@ -73,6 +126,12 @@ Task<void> serve_listen(Post& post, const rpc::Message& message) {
     const ChangeSet announced = announced_changes(endpoint->capabilities_modern);
     listen.wanted = static_cast<ChangeSet>(listen.wanted & announced);
     listen.wishes = wishes_of(post, *endpoint, filter);
+  }
+  std::optional<TaskStream> counted;
+  if (endpoint && endpoint->tasks && post.core.tasks) {
+    counted.emplace(post.core);
+    co_await wish_tasks(post, filter, listen);
+    if (listen.tasks.empty()) counted.reset();
   }
   ChangeStreams& streams = post.core.local(post.exchange.shard()).streams;
   co_await streams.serve_listen(post.exchange, std::move(listen));

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "base/check.hpp"
 #include "downstream/fields.hpp"
 #include "downstream/session.hpp"
@@ -57,15 +59,33 @@ Check check_method(const http1::Fields& fields, const rpc::Message& message) {
                               *header, message.method));
 }
 
-// Mcp-Name mirrors params.name, for resources/read params.uri. The methods of skills have a `uri`
+// The parameter by which a request is routed, and what it says; no name: there is none.
+std::pair<std::string_view, json::Raw> named_by(const rpc::Message& message, mcp::Routing routing) {
+  switch (routing) {
+    case mcp::Routing::by_name:
+      return {"name", message.name};
+    case mcp::Routing::by_uri:
+      return {"uri", message.uri};
+    case mcp::Routing::by_task:
+      return {"taskId", message.task_id};
+    case mcp::Routing::local:
+    case mcp::Routing::by_ref:
+      break;
+  }
+  return {};
+}
+
+// Mcp-Name mirrors params.name, for resources/read params.uri, for those of tasks params.taskId
+// (SEP-2663, "Routing Headers"). The methods of skills have a `uri`
 // too, for which their specification asks no field: one that is there must say the same.
 Check check_name(const http1::Fields& fields, const rpc::Message& message, mcp::Method method) {
   const mcp::Routing routing = mcp::info(method).routing;
-  const bool by_uri = routing == mcp::Routing::by_uri;
-  if (!by_uri && routing != mcp::Routing::by_name) return std::nullopt;
-  const auto value = json::decode_string(by_uri ? message.uri : message.name);
-  if (!value) return invalid(fmt::format("'{}' must be a string", by_uri ? "uri" : "name"));
-  if (!mcp::info(method).extension.empty() && !field(fields, kNameField)) return std::nullopt;
+  const auto [member, token] = named_by(message, routing);
+  if (member.empty()) return std::nullopt;
+  const auto value = json::decode_string(token);
+  if (!value) return invalid(fmt::format("'{}' must be a string", member));
+  const bool asked_for = mcp::info(method).extension.empty() || routing == mcp::Routing::by_task;
+  if (!asked_for && !field(fields, kNameField)) return std::nullopt;
   const auto header = single(fields, kNameField);
   if (header.has_error()) return header.error();
   const auto decoded = decode_mirrored(*header);

@@ -31,6 +31,9 @@ std::string initialize_result(const registry::Endpoint* endpoint, mcp::Revision 
   if (!mcp::defines(revision, mcp::Feature::completions_capability)) {
     capabilities = json::Splice(capabilities).remove("completions").text();
   }
+  if (revision < mcp::kLatestLegacy && json::may_mention(capabilities, "tasks")) {
+    capabilities = json::Splice(capabilities).remove("tasks").text();
+  }
   result.raw("capabilities", capabilities).raw("serverInfo", server_info);
   if (endpoint && !endpoint->instructions.empty()) {
     result.string("instructions", endpoint->instructions);

@@ -14,8 +14,10 @@
 #include "downstream/sse_clients.hpp"
 #include "downstream/subscribe.hpp"
 #include "downstream/substitute.hpp"
+#include "downstream/task_methods.hpp"
 #include "rpc/message.hpp"
 #include "runtime/hop.hpp"
+#include "tasks/book.hpp"
 #include "upstream/server.hpp"
 
 namespace mcpx::downstream {
@@ -119,6 +121,8 @@ Task<bool> tend_sessions(std::shared_ptr<Core> core, store::Store* store) {
     co_await begin_keyring(owner, *store);
     co_await owner.sessions.keep_in(*store, owner.config().session_idle);
   }
+  owner.tasks = make_book(owner, store);
+  co_await owner.tasks->restore();
   const std::function<Milliseconds()> idle = [&owner] { return owner.config().session_idle; };
   owner.local(*owner.shards.front()).tasks.spawn("sessions", owner.sessions.tend(idle));
   co_return true;
@@ -150,6 +154,7 @@ Task<void> wake_and_serve(Core& core, http::Exchange& exchange, std::string sess
 }
 
 Task<bool> join_tasks(Core& core, runtime::Shard& shard) {
+  if (core.tasks && &core.tasks->home() == &shard) co_await core.tasks->join();
   co_await core.local(shard).desk.join();
   co_await core.local(shard).tasks.join();
   co_return true;
@@ -223,6 +228,7 @@ void Service::begin_shutdown() {
   core_->shards.front()->post([core = core_] {
     core->sessions.stop_tending();
     if (core->keyring) core->keyring->stop();
+    if (core->tasks) core->tasks->shut_down();
   });
   for (runtime::Shard* shard : core_->shards) {
     shard->post([core = core_, shard] {

@@ -13,13 +13,14 @@ std::optional<json::Raw> map_of(json::Raw capabilities) {
   return extensions;
 }
 
-json::Splice carried(json::Raw extensions, bool whole) {
+json::Splice carried(json::Raw extensions, bool whole, bool tasks) {
   json::Splice kept(extensions);
   json::Members members(extensions);
   while (const auto member = members.next()) {
     const bool known = member->key_is(kApps) || member->key_is(kSkills);
+    const bool kept_here = member->key_is(kTasks) ? tasks : whole;
     const auto key = json::decode_string(member->key);
-    if (known || (whole && !member->key_is(kTasks)) || !key) continue;
+    if (known || kept_here || !key) continue;
     kept.remove(*key);
   }
   return kept;
@@ -30,14 +31,14 @@ json::Splice carried(json::Raw extensions, bool whole) {
 std::string carried_extensions(json::Raw capabilities, bool whole) {
   const auto extensions = map_of(capabilities);
   if (!extensions) return {};
-  std::string text = carried(*extensions, whole).text();
+  std::string text = carried(*extensions, whole, false).text();
   return json::Members(text).next() ? text : std::string();
 }
 
-std::string carried_capabilities(json::Raw capabilities, bool whole) {
+std::string carried_capabilities(json::Raw capabilities, bool whole, bool tasks) {
   const auto extensions = map_of(capabilities);
   if (!extensions) return {};
-  const json::Splice kept = carried(*extensions, whole);
+  const json::Splice kept = carried(*extensions, whole, tasks);
   if (!kept.changed()) return {};
   return json::Splice(capabilities).set("extensions", kept.text()).text();
 }
@@ -51,6 +52,12 @@ std::optional<json::Raw> extension_settings(json::Raw capabilities, std::string_
   const auto settings = json::find(capabilities, "extensions", extension);
   if (!settings || !json::is_object(*settings)) return std::nullopt;
   return settings;
+}
+
+bool offers_tasks(json::Raw capabilities, Revision revision) {
+  if (era_of(revision) == Era::modern) return extension_settings(capabilities, kTasks).has_value();
+  return revision == Revision::r2025_11_25 &&
+         json::find(capabilities, "tasks", "requests", "tools", "call").has_value();
 }
 
 bool declares_others(json::Raw capabilities) {

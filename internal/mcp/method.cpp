@@ -20,7 +20,7 @@ constexpr bool kCacheable = true;
 
 // In the order of the enum. Source: ClientRequest, ServerRequest, ClientNotification and
 // ServerNotification in schema.json of each revision; cacheable are the results that extend
-// CacheableResult. The methods of skills: SEP-2640.
+// CacheableResult. The methods of skills: SEP-2640; of tasks, where no schema has them: SEP-2663.
 constexpr std::array<MethodInfo, kMethods + 1> kMethodTable = {{
     {Method::initialize, "initialize", kFirst, kLatestLegacy, kRequest, kClient, Routing::local,
      false},
@@ -55,6 +55,16 @@ constexpr std::array<MethodInfo, kMethods + 1> kMethodTable = {{
      kCacheable, kSkills},
     {Method::resources_directory_read, "resources/directory/read", kFirst, kLast, kRequest, kClient,
      Routing::by_uri, false, kSkills},
+    {Method::tasks_get, "tasks/get", kLatestLegacy, kLast, kRequest, kClient, Routing::by_task,
+     false, kTasks},
+    {Method::tasks_cancel, "tasks/cancel", kLatestLegacy, kLast, kRequest, kClient,
+     Routing::by_task, false, kTasks},
+    {Method::tasks_result, "tasks/result", kLatestLegacy, kLatestLegacy, kRequest, kClient,
+     Routing::by_task, false},
+    {Method::tasks_list, "tasks/list", kLatestLegacy, kLatestLegacy, kRequest, kClient,
+     Routing::local, false},
+    {Method::tasks_update, "tasks/update", r2026_07_28, kLast, kRequest, kClient, Routing::by_task,
+     false, kTasks},
     {Method::notify_initialized, "notifications/initialized", kFirst, kLatestLegacy, kNotification,
      kClient, Routing::local, false},
     {Method::notify_cancelled, "notifications/cancelled", kFirst, kLast, kNotification, kClient,

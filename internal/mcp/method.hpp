@@ -32,6 +32,12 @@ enum class Method : std::uint8_t {
   skills_list,
   skills_get,
   resources_directory_read,
+  // of the core of 2025-11-25 and of the extension io.modelcontextprotocol/tasks (SEP-2663)
+  tasks_get,
+  tasks_cancel,
+  tasks_result,
+  tasks_list,
+  tasks_update,
   // notifications from the client
   notify_initialized,
   notify_cancelled,
@@ -53,7 +59,7 @@ enum class Method : std::uint8_t {
 };
 
 // How a request finds its server on an aggregating endpoint.
-enum class Routing : std::uint8_t { local, by_name, by_uri, by_ref };
+enum class Routing : std::uint8_t { local, by_name, by_uri, by_ref, by_task };
 
 struct MethodInfo {
   Method method;
@@ -65,7 +71,8 @@ struct MethodInfo {
   Routing routing;
   bool cacheable;  // its modern result carries ttlMs and cacheScope
   // The extension that defines it; empty: the core. Extensions are negotiated, not versioned, so
-  // theirs exist in every revision and only where the endpoint advertises them.
+  // theirs exist in every revision (those of tasks since there are any) and only where the endpoint
+  // advertises them.
   std::string_view extension = {};
 };
 // Those that have a name; `foreign` has none.

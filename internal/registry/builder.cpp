@@ -23,6 +23,11 @@ bool may_subscribe(const ServerView& view) {
   return json::find(view.catalogue->facts.capabilities, "resources", "subscribe") == "true";
 }
 
+bool offers_tasks(const ServerView& view) {
+  const mcp::ServerFacts& facts = view.catalogue->facts;
+  return mcp::offers_tasks(facts.capabilities, facts.revision);
+}
+
 using PartPtr = std::shared_ptr<const Part>;
 
 bool shown(const config::Server& config, mcp::ListKind kind, const std::string& id) {
@@ -77,6 +82,7 @@ class Builder {
     const bool subscribe = std::any_of(servers.begin(), servers.end(), may_subscribe);
     endpoint->capabilities_legacy = endpoint->capabilities_modern =
         merged_capabilities(capabilities, subscribe);
+    advertise_tasks(*endpoint);
     report_shared_prompts(endpoint->view_);
     make_variants(*endpoint);
     return endpoint;
@@ -102,12 +108,29 @@ class Builder {
       list_part(endpoint->view_, *endpoint->parts_.back());
     }
     endpoint->capabilities_modern = endpoint->capabilities_legacy;
+    advertise_tasks(*endpoint);
     endpoint->speaks_extensions = mcp::declares_others(endpoint->capabilities_modern);
     make_variants(*endpoint);
     return endpoint;
   }
 
  private:
+  // Where a server has tasks, in the words of both eras. A call that mcpx itself makes one of is
+  // for clients that say they take tasks with each request: legacy ones ask for one, of a tool that
+  // says it can be one.
+  void advertise_tasks(Endpoint& endpoint) const {
+    const auto& parts = endpoint.parts_;
+    const bool theirs = std::any_of(parts.begin(), parts.end(),
+                                    [](const PartPtr& part) { return part->source.tasks; });
+    const bool ours = options_.config && options_.config->tasks.after.count() > 0;
+    endpoint.tasks = theirs || ours;
+    if (endpoint.tasks) {
+      endpoint.capabilities_modern = with_tasks_extension(endpoint.capabilities_modern);
+    }
+    if (theirs) {
+      endpoint.capabilities_legacy = with_tasks_capability(endpoint.capabilities_legacy);
+    }
+  }
   static void make_variants(Endpoint& endpoint) {
     const auto& tools = endpoint.tools();
     endpoint.has_app_only_ =
@@ -171,6 +194,7 @@ class Builder {
                     view.config->prefix.value_or(view.config->name),
                     place,
                     own_uris,
+                    offers_tasks(view),
                     view.catalogue};
     return part;
   }

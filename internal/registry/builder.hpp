@@ -15,7 +15,7 @@ namespace mcpx::registry {
 struct ServerView {
   // Its own, or that of a newer configuration which changes only how it is shown.
   std::shared_ptr<const config::Server> config;
-  std::shared_ptr<upstream::Server> server;              // only carried along
+  std::shared_ptr<upstream::Server> server;              // in force; may be null
   std::shared_ptr<const upstream::Catalogue> catalogue;  // null until its lists were first read
 };
 

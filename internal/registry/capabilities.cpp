@@ -56,4 +56,16 @@ std::string merged_capabilities(const std::vector<std::string_view>& servers, bo
   return json::Splice(always).set("extensions", routed).text();
 }
 
+std::string with_tasks_extension(json::Raw capabilities) {
+  const json::Raw others = json::find(capabilities, "extensions").value_or("{}");
+  const std::string extensions = json::Splice(others).set(mcp::kTasks, "{}").text();
+  return json::Splice(capabilities).set("extensions", extensions).text();
+}
+
+std::string with_tasks_capability(json::Raw capabilities) {
+  return json::Splice(capabilities)
+      .set("tasks", R"({"list":{},"cancel":{},"requests":{"tools":{"call":{}}}})")
+      .text();
+}
+
 }  // namespace mcpx::registry

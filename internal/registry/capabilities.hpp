@@ -18,4 +18,8 @@ std::string passed_capabilities(json::Raw own);
 // `subscribe`: resources can be subscribed to at one of them, or may be at one not heard of yet.
 std::string merged_capabilities(const std::vector<std::string_view>& servers, bool subscribe);
 
+// The same with tasks among them: as the extension (SEP-2663), and as 2025-11-25 has them.
+std::string with_tasks_extension(json::Raw capabilities);
+std::string with_tasks_capability(json::Raw capabilities);
+
 }  // namespace mcpx::registry

@@ -30,6 +30,7 @@ struct Source {
   std::string name, prefix;
   std::size_t place = 0;  // in the configuration
   bool own_uris = false;  // the endpoint shows its URIs as they are
+  bool tasks = false;     // its server may answer a call with a task
   std::shared_ptr<const upstream::Catalogue> catalogue;
 };
 

@@ -27,7 +27,8 @@ std::int64_t time_left(const Dated& dated, TimePoint now) {
 std::optional<Target> target_of(const Entry* entry) {
   if (!entry) return std::nullopt;
   const Source& source = *entry->source;
-  return Target{source.server, source.name, std::string(entry->original), source.own_uris};
+  return Target{source.server, source.name, std::string(entry->original), source.own_uris,
+                source.tasks};
 }
 
 }  // namespace
@@ -117,7 +118,9 @@ const Entry* Endpoint::named(mcp::ListKind kind, std::string_view exposed) const
 std::optional<Target> Endpoint::tool(std::string_view exposed) const {
   if (!server) return target_of(named(mcp::ListKind::tools, exposed));
   if (!config->tool_allowed(exposed)) return std::nullopt;
-  return own(exposed);
+  std::optional<Target> target = own(exposed);
+  target->tasks = !parts_.empty() && parts_.front()->source.tasks;
+  return target;
 }
 
 std::optional<Target> Endpoint::prompt(std::string_view exposed) const {

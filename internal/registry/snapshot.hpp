@@ -32,6 +32,7 @@ struct Target {
   std::string server_name;
   std::string original;   // the name or URI the server knows
   bool own_uris = false;  // the endpoint shows the server's URIs as they are
+  bool tasks = false;     // of a tool: its server may answer a call with a task
 };
 
 // Holds its servers: one that a reload took out is there until its last endpoint is let go.
@@ -42,6 +43,7 @@ class Endpoint {
   std::shared_ptr<const config::Server> config;
   bool ready = false;  // pass-through: its server's lists were read once; aggregate: any server's
   bool speaks_extensions = false;  // pass-through: its server has some that mcpx does not know
+  bool tasks = false;              // calls may become tasks, by a server's will or by ours
   std::string instructions;        // decoded; may be empty
   std::string capabilities_legacy, capabilities_modern;  // raw objects, as advertised
 

@@ -69,6 +69,27 @@ std::string with_ttl(const std::string& rendered, std::int64_t ttl_ms) {
   return aged;
 }
 
+namespace {
+
+// A server of 2026-07-28 decides with each call whether it becomes a task, so to a client of
+// 2025-11-25 any of its tools may be called as one.
+bool may_be_task(const Page& page, const Entry& entry) {
+  if (page.kind != mcp::ListKind::tools || page.revision != mcp::Revision::r2025_11_25)
+    return false;
+  return entry.source->tasks && entry.source->catalogue->facts.era() == mcp::Era::modern;
+}
+
+void append_definition(std::string& out, const Page& page, const Entry& entry) {
+  if (!may_be_task(page, entry)) {
+    return mcp::append_definition_for(out, page.kind, entry.definition, page.revision);
+  }
+  std::string spelled;
+  mcp::append_definition_for(spelled, page.kind, entry.definition, page.revision);
+  json::Splice(spelled).set("execution", R"({"taskSupport":"optional"})").append_to(out);
+}
+
+}  // namespace
+
 std::string render(const View& view, const Page& page, std::string_view server_info) {
   const ListView& list = view.of(page.kind);
   std::string text = fmt::format("{{\"{}\":[", mcp::info(page.kind).member);
@@ -78,7 +99,7 @@ std::string render(const View& view, const Page& page, std::string_view server_i
   text.reserve(size);
   for (std::size_t i = page.begin; i < page.end; ++i) {
     if (i > page.begin) text += ',';
-    mcp::append_definition_for(text, page.kind, list.entries[i]->definition, page.revision);
+    append_definition(text, page, *list.entries[i]);
   }
   text += ']';
   if (!page.next_cursor.empty()) {

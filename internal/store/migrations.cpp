@@ -89,6 +89,28 @@ constexpr std::array kMigrations = {
               "  used INTEGER NOT NULL"
               ") STRICT;"
               "CREATE INDEX questions_by_state ON questions (state, created_at);"},
+    // Calls that became tasks, and what came of them.
+    Migration{6,
+              "CREATE TABLE tasks ("
+              "  id TEXT PRIMARY KEY,"
+              "  principal TEXT NOT NULL,"
+              "  session TEXT NOT NULL,"
+              "  endpoint TEXT NOT NULL,"
+              "  server TEXT NOT NULL,"
+              "  kind TEXT NOT NULL,"
+              "  upstream_id TEXT NOT NULL,"
+              "  caller TEXT NOT NULL,"
+              "  status TEXT NOT NULL,"
+              "  message TEXT NOT NULL,"
+              "  created_at INTEGER NOT NULL,"
+              "  updated_at INTEGER NOT NULL,"
+              "  ttl_ms INTEGER NOT NULL,"
+              "  poll_ms INTEGER NOT NULL,"
+              "  expires_at INTEGER NOT NULL,"
+              "  revision TEXT NOT NULL,"
+              "  outcome TEXT NOT NULL"
+              ") STRICT, WITHOUT ROWID;"
+              "CREATE INDEX tasks_by_expiry ON tasks (expires_at);"},
 };
 
 Result<void> apply(Database& database, const Migration& migration) {

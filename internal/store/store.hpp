@@ -36,6 +36,7 @@
 #include "store/questions.hpp"
 #include "store/seals.hpp"
 #include "store/sessions.hpp"
+#include "store/tasks.hpp"
 
 namespace mcpx::store {
 
@@ -81,6 +82,7 @@ class Store {
   Sessions& sessions() { return sessions_; }
   Seals& seals() { return seals_; }
   Questions& questions() { return questions_; }
+  Tasks& tasks() { return tasks_; }
   // Drops what is known of servers that are not in `servers`.
   Task<Result<void>> keep_only(std::vector<std::string> servers);
 
@@ -138,6 +140,7 @@ class Store {
   Sessions sessions_{*this};
   Seals seals_{*this};
   Questions questions_{*this};
+  Tasks tasks_{*this};
 };
 
 template <class T>

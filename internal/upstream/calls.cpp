@@ -155,7 +155,10 @@ Task<Answered> Lifecycle::forward_at_home_body(const call::Call& call, const Ter
   last_used_ = Clock::now();
   const mcp::Askable askable = declared_for(config, call.caller.askable);
   Answered answered;
-  if (config.scope == config::Scope::session) {
+  std::shared_ptr<Link> of_task = task_places_.find(call);
+  if (of_task) {
+    answered = co_await forward_to_task(call, terms, std::move(of_task), cancelled);
+  } else if (config.scope == config::Scope::session) {
     Members::Wanted own(owner_of(call.caller, askable), askable, false);
     if (!call.caller.session.empty()) own.extensions = std::string(call.caller.extensions);
     answered = co_await forward_over_member(call, terms, std::move(own), cancelled);
@@ -199,11 +202,24 @@ Task<Answered> Lifecycle::forward_over_first(const call::Call& call, const Terms
                           &cancelled, catalogue,      terms.told};
     answered.reply = co_await held->forward(forward);
     answered.from = held->facts().revision;
+    task_places_.note(call, answered.reply, held);
   } else {
     answered.reply = link.error();
   }
   --first_calls_;
   co_return answered;
+}
+
+// Where the instance is that has it; it serves this besides whatever else it has.
+Task<Answered> Lifecycle::forward_to_task(const call::Call& call, const Terms& terms,
+                                          std::shared_ptr<Link> link,
+                                          runtime::CancelSource& cancelled) {
+  if (link == link_) co_return co_await forward_over_first(call, terms, cancelled);
+  std::optional<Members::Loan> loan = members_.borrow_again(link, call.caller.asker.get());
+  const Forward forward{call,       terms.deadline, terms.timeout, terms.latest,
+                        &cancelled, catalogue,      terms.told};
+  Reply reply = co_await link->forward(forward);
+  co_return Answered(std::move(reply), link->facts().revision);
 }
 
 Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Terms& terms,
@@ -219,6 +235,7 @@ Task<Answered> Lifecycle::forward_over_member(const call::Call& call, const Term
                         &cancelled, catalogue,      terms.told};
   std::shared_ptr<Link> link = loan->link();
   Reply reply = co_await link->forward(forward);
+  task_places_.note(call, reply, link);
   co_return Answered(std::move(reply), link->facts().revision);
 }
 

@@ -12,6 +12,13 @@ bool says(json::Raw definition, std::string_view hint) {
   return json::find(definition, "annotations", hint) == "true";
 }
 
+TaskSupport task_support(json::Raw definition) {
+  if (!json::may_mention(definition, "taskSupport")) return TaskSupport::forbidden;
+  const auto said = json::find(definition, "execution", "taskSupport");
+  if (said == R"("required")") return TaskSupport::required;
+  return said == R"("optional")" ? TaskSupport::optional : TaskSupport::forbidden;
+}
+
 }  // namespace
 
 void Catalogue::note_traits() {
@@ -24,8 +31,10 @@ void Catalogue::note_traits() {
       traits.mirrored = mcp::read_param_headers(*schema).params;
     }
     traits.app_only = mcp::is_app_only(tool.definition);
-    if (traits.repeatable || traits.app_only || !traits.mirrored.empty())
-      traits_.emplace(tool.id, std::move(traits));
+    traits.tasks = task_support(tool.definition);
+    const bool plain = !traits.repeatable && !traits.app_only && traits.mirrored.empty() &&
+                       traits.tasks == TaskSupport::forbidden;
+    if (!plain) traits_.emplace(tool.id, std::move(traits));
   }
 }
 

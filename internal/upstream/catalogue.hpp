@@ -38,10 +38,14 @@ struct List {
   std::vector<std::string> remarks;
 };
 
+// Whether a call of a tool of 2025-11-25 may be, or has to be, a task.
+enum class TaskSupport : std::uint8_t { forbidden, optional, required };
+
 // What a call of one tool depends on, read from its definition.
 struct ToolTraits {
   std::vector<mcp::MirroredParam> mirrored;  // arguments its server wants to see in header fields
   bool repeatable = false;                   // the server says that calling it again does no harm
+  TaskSupport tasks = TaskSupport::forbidden;
   bool app_only = false;  // it is for the interface of an app, not for a model (SEP-1865)
 };
 

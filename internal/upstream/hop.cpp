@@ -84,9 +84,17 @@ void remove_context(json::Splice& params, const call::Call& call, const HopConte
   if (!mcp::defines(context.to, mcp::Feature::completion_context)) params.remove("context");
 }
 
-// mcpx declares no tasks, so a call that asks to be one is an ordinary call (2025-11-25
-// basic/utilities/tasks, "Capabilities"); a server that was sent the wish might grant it.
+// A client's wish that its call be a task is never passed on as it is (2025-11-25
+// basic/utilities/tasks): whether the server is asked for one says Call::task.
 constexpr std::string_view kTask = "task";
+
+void set_task(json::Splice& params, const call::Call& call, const HopContext& context) {
+  if (call.task.empty() || context.to != mcp::Revision::r2025_11_25) {
+    params.remove(kTask);
+  } else {
+    params.set(kTask, std::string(call.task));
+  }
+}
 
 // Whether the params have room for it beside what is known of them.
 bool may_hold_task(const call::Call& call) {
@@ -175,9 +183,9 @@ std::string plain_params(const call::Call& call, const HopContext& context) {
   }
   const MetaEdit edit = meta_edit(call, context);
   if (edit == MetaEdit::unknown) return {};
-  if (call.method == mcp::Method::tools_call && may_hold_task(call) &&
-      json::find(call.params, kTask)) {
-    return {};
+  if (call.method == mcp::Method::tools_call) {
+    if (!call.task.empty()) return {};
+    if (may_hold_task(call) && json::find(call.params, kTask)) return {};
   }
 
   std::string out;
@@ -223,7 +231,7 @@ std::string hop_params(const call::Call& call, const HopContext& context) {
   if (!call.target_member.empty()) params.set(call.target_member, call.target_value);
   default_arguments(params, call);
   remove_context(params, call, context);
-  if (call.method == mcp::Method::tools_call) params.remove(kTask);
+  if (call.method == mcp::Method::tools_call) set_task(params, call, context);
   if (mcp::era_of(context.to) == Era::legacy) remove_answers(params, call);
 
   const json::Raw meta = json::find(original, "_meta").value_or(json::Raw());

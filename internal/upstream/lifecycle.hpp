@@ -27,6 +27,7 @@
 #include "upstream/opener.hpp"
 #include "upstream/renewal.hpp"
 #include "upstream/server.hpp"
+#include "upstream/task_places.hpp"
 #include "upstream/watches.hpp"
 
 namespace mcpx::upstream {
@@ -166,6 +167,8 @@ class Lifecycle {
                                      mcp::Askable askable, runtime::CancelSource& cancelled);
   Task<Answered> forward_over_member(const call::Call& call, const Terms& terms,
                                      Members::Wanted wanted, runtime::CancelSource& cancelled);
+  Task<Answered> forward_to_task(const call::Call& call, const Terms& terms,
+                                 std::shared_ptr<Link> link, runtime::CancelSource& cancelled);
   Task<Answered> forward_here(const call::Call& call, const Terms& terms);
   bool worth_repeating(const call::Call& call, const Error& error) const;
   void judge(Breaker::Verdict verdict, const Reply& reply);
@@ -189,6 +192,7 @@ class Lifecycle {
   std::vector<std::shared_ptr<Link>> leaving_;  // lost sessions whose calls are not over yet
   std::size_t first_calls_ = 0;                 // in flight over link_
   std::size_t notices_ = 0;                     // of clients, on their way
+  TaskPlaces task_places_;
   // Elicitations that clients were sent to, by id, the oldest first.
   std::deque<std::pair<std::string, std::shared_ptr<call::Completion>>> completions_;
   // By shard index; each read and written only there. What was posted to a shard may come after us.

@@ -73,6 +73,17 @@ Task<Result<Members::Loan>> Members::borrow(Wanted wanted, TimePoint deadline,
   }
 }
 
+std::optional<Members::Loan> Members::borrow_again(const std::shared_ptr<Link>& link,
+                                                   call::Asker* asker) {
+  for (const MemberPtr& member : members_) {
+    if (member->link != link || member->ending) continue;
+    ++member->calls;
+    member->askers.push_back(asker);
+    return Loan(*this, member, asker);
+  }
+  return std::nullopt;
+}
+
 // An instance that is there, or about to be, and may serve one more call.
 Members::MemberPtr Members::find(const Wanted& wanted) const {
   const auto found = std::find_if(members_.begin(), members_.end(), [&](const MemberPtr& member) {

@@ -93,6 +93,9 @@ class Members {
   };
   // Errors: those of a start; upstream.pool_full; request.cancelled.
   Task<Result<Loan>> borrow(Wanted wanted, TimePoint deadline, runtime::CancelSource* cancel);
+  // One more call for the member that has this link, whatever it serves already; nullopt when it is
+  // there no more.
+  std::optional<Loan> borrow_again(const std::shared_ptr<Link>& link, call::Asker* asker);
   void end_owner(const std::string& owner);      // the session is over
   void roots_changed(const std::string& owner);  // of the session's client
 

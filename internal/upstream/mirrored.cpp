@@ -14,6 +14,10 @@ std::string_view named_by(mcp::Method method) {
       return "name";
     case mcp::Method::resources_read:
       return "uri";
+    case mcp::Method::tasks_get:
+    case mcp::Method::tasks_update:
+    case mcp::Method::tasks_cancel:
+      return "taskId";
     default:
       return {};
   }

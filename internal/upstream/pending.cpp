@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "json/json.hpp"
+#include "mcp/error_codes.hpp"
 
 namespace mcpx::upstream {
 
@@ -107,6 +109,21 @@ void Pending::sweep() {
                      fmt::format("server {} did not answer within the time allowed", server_),
                      "raise call_timeout for this server, or look at what it is doing"));
   }
+}
+
+rpc::Number Pending::call_of_task(json::Raw params) const {
+  const auto named = json::find(params, "_meta", mcp::kMetaRelatedTask, "taskId");
+  const auto id = named ? json::decode_string(*named) : std::nullopt;
+  if (!id) return 0;
+  for (const auto& [number, entry] : entries_) {
+    if (!entry->relay) continue;
+    const call::Call& call = entry->relay->call();
+    if (call.method == mcp::Method::tasks_result &&
+        json::find_string(call.params, "taskId") == id) {
+      return number;
+    }
+  }
+  return 0;
 }
 
 }  // namespace mcpx::upstream

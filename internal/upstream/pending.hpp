@@ -50,6 +50,10 @@ class Pending {
   Relay* only_relay() const;
   rpc::Number only_call() const;    // the id that goes with it; 0: none
   rpc::Number oldest_call() const;  // 0: none
+  // The one that waits for the result of the task which a question with these params names
+  // (2025-11-25 basic/utilities/tasks, "Associating Task-Related Messages"); 0: it names none, or
+  // nobody waits.
+  rpc::Number call_of_task(json::Raw params) const;
   std::size_t calls() const { return calls_; }
   std::size_t size() const { return entries_.size(); }
 

@@ -153,6 +153,7 @@ Task<call::Outcome> Server::call(const call::Call& call) {
   }
   call::Outcome outcome = outcome_of(std::move(answered), impl.config.name);
   outcome.needs_input = type == mcp::ResultType::input_required;
+  outcome.is_task = type == mcp::ResultType::task;
   co_return outcome;
 }
 

@@ -344,13 +344,16 @@ void StdioLink::relay_log(const rpc::Message& message) {
   if (Relay* relay = pending_.only_relay()) relay->log(message.params);
 }
 
-// A question is for the call it can only belong to: the only one there is, or, where all calls are
-// of one client, any of them. Never a guess (case C54).
+// A question is for the call it can only belong to: the one that waits for the task it names, the
+// only one there is, or, where all calls are of one client, any of them. Never a guess (case C54).
 void StdioLink::take_request(const rpc::Message& message) {
   const auto& roots = context_.config.roots;
   if (belongs_to_a_call(message.method, roots) && facts_.era() == mcp::Era::legacy) {
-    if (pending_.calls() > 0) context_.events.asked();
-    const rpc::Number call = context_.one_caller ? pending_.oldest_call() : pending_.only_call();
+    rpc::Number call = pending_.call_of_task(message.params);
+    if (call == 0) {
+      if (pending_.calls() > 0) context_.events.asked();
+      call = context_.one_caller ? pending_.oldest_call() : pending_.only_call();
+    }
     if (call != 0 && asking_.take(message, call, pending_.relay_of(call)->call())) return;
     if (call == 0 && was_declared(message, declared())) {
       if (asking_.take_for_nobody(message, context_.environment)) return;

@@ -11,6 +11,7 @@ import { modern, Session } from './lib/speak.mjs';
 import { eventually } from './lib/wait.mjs';
 
 const SKILLS = 'io.modelcontextprotocol/skills';
+const TASKS = 'io.modelcontextprotocol/tasks';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const everything = { command: process.execPath,
   args: [path.join(root, 'test/fixtures/everything/server.mjs'), '--era', 'modern'] };
@@ -44,7 +45,7 @@ test('skills of all servers are on /mcp, their files readable and unaltered', as
   const dir = temporary(t);
   const daemon = await Daemon.start(t, { servers: { all: everything, ...others(dir) } }, { dir });
   const { capabilities } = await ok(daemon, '/mcp', 'server/discover', {});
-  assert.deepEqual(capabilities.extensions, { [SKILLS]: { directoryRead: true } });
+  assert.deepEqual(capabilities.extensions, { [SKILLS]: { directoryRead: true }, [TASKS]: {} });
   assert.ok(capabilities.resources);
 
   const listed = await ok(daemon, '/mcp', 'skills/list', {});
@@ -99,7 +100,7 @@ test('a pass-through endpoint shows skills under their own URIs, to sessions too
   const dir = temporary(t);
   const daemon = await Daemon.start(t, { servers: { all: everything, ...others(dir) } }, { dir });
   const { capabilities } = await ok(daemon, '/mcp/all', 'server/discover', {});
-  assert.deepEqual(capabilities.extensions, { [SKILLS]: { directoryRead: true } });
+  assert.deepEqual(capabilities.extensions, { [SKILLS]: { directoryRead: true }, [TASKS]: {} });
   const { skills } = await ok(daemon, '/mcp/all', 'skills/list', {});
   assert.equal(skills[0].uri, 'skill://unit-conversion/SKILL.md');
   assert.equal((await ok(daemon, '/mcp/plain', 'server/discover', {})).capabilities.extensions, undefined);
@@ -128,7 +129,7 @@ const EXTRA = 'com.example/extra';
 function extended(dir) {
   return scripted(dir, 'x', { era: 'modern', tools: [{ name: 'ping', inputSchema: { type: 'object' } }],
     capabilities: { tools: {}, experimental: { 'com.example/y': { z: 1 } },
-      extensions: { [EXTRA]: { level: 2.0 }, 'io.modelcontextprotocol/tasks': {} } },
+      extensions: { [EXTRA]: { level: 2.0 }, [TASKS]: {} } },
     results: { ping: '{"resultType":"com.example/odd","content":[],"odd":1.0}' },
     methods: { 'com.example/do': '{"resultType":"com.example/done","n":1.0}' } });
 }
@@ -138,7 +139,7 @@ test('methods of an extension go through /mcp/{server} as they are, and nowhere 
   const daemon = await Daemon.start(t,
     { servers: { x: extended(dir), plain: others(dir).plain } }, { dir });
   const { capabilities } = await ok(daemon, '/mcp/x', 'server/discover', {});
-  assert.deepEqual(capabilities.extensions, { [EXTRA]: { level: 2 } });
+  assert.deepEqual(capabilities.extensions, { [EXTRA]: { level: 2 }, [TASKS]: {} });
   assert.deepEqual(capabilities.experimental, { 'com.example/y': { z: 1 } });
 
   const answer = await modern(daemon.url, 'com.example/do', { deep: [1.5] }, { endpoint: '/mcp/x' });
@@ -152,7 +153,7 @@ test('methods of an extension go through /mcp/{server} as they are, and nowhere 
 
   await refused(daemon, '/mcp', 'com.example/do', {}, 404, -32601);
   await refused(daemon, '/mcp/plain', 'com.example/do', {}, 404, -32601);
-  await refused(daemon, '/mcp/x', 'tasks/get', { taskId: 't' }, 404, -32601);
+  await refused(daemon, '/mcp/plain', 'tasks/get', { taskId: 't' }, 404, -32601);
   await refused(daemon, '/mcp/x', 'ping', {}, 404, -32601);
   assert.equal(received(dir, 'x', 'com.example/do').length, 1);
   assert.equal(received(dir, 'plain', 'com.example/do').length, 0);
@@ -171,14 +172,13 @@ test('of the extensions a client declares, those the endpoint carries reach the 
   const daemon = await Daemon.start(t, { servers: { x: extended(dir) } }, { dir });
   const declared = { elicitation: { form: {} }, extensions: { [EXTRA]: { a: 1 }, [SKILLS]: {},
     'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] },
-    'io.modelcontextprotocol/tasks': {} } };
+    [TASKS]: {} } };
   const reached = async (endpoint, name) => {
     await modern(daemon.url, 'tools/call', { name, arguments: {} },
       { endpoint, meta: { [CAPABILITIES]: declared } });
     return received(dir, 'x', 'tools/call').at(-1).params._meta[CAPABILITIES];
   };
   const through = structuredClone(declared);
-  delete through.extensions['io.modelcontextprotocol/tasks'];
   assert.deepEqual(await reached('/mcp/x', 'ping'), through);
   delete through.extensions[EXTRA];
   assert.deepEqual(await reached('/mcp', 'x__ping'), through);
@@ -316,7 +316,7 @@ const SHOWS = { mimeTypes: ['text/html;profile=mcp-app'] };
 test('the extensions of a legacy client reach a modern server, as its endpoint carries them', async (t) => {
   const dir = temporary(t);
   const daemon = await Daemon.start(t, { servers: { x: extended(dir) } }, { dir });
-  const declared = { roots: {}, extensions: { [UI]: SHOWS, [EXTRA]: { a: 1 }, 'io.modelcontextprotocol/tasks': {} } };
+  const declared = { roots: {}, extensions: { [UI]: SHOWS, [EXTRA]: { a: 1 }, [TASKS]: {} } };
   const reached = async (endpoint, name, capabilities) => {
     const session = await Session.open(daemon.url, { endpoint, capabilities });
     await session.call('tools/call', { name, arguments: {} });

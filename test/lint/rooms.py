@@ -13,7 +13,7 @@ ROWS = {
     'upstream': 5,
     'registry': 6, 'broker': 6,
     'ask': 7,
-    'downstream': 8, 'admin': 8,
+    'tasks': 8, 'downstream': 8, 'admin': 8,
     'daemon': 9,
 }
 
@@ -24,6 +24,7 @@ SAME_ROW = {
     ('rpc', 'json'),       # an envelope is JSON
     ('mcp', 'json'), ('mcp', 'rpc'),  # the vocabulary is spoken in envelopes
     ('runtime', 'log'),    # an escaped exception is logged
+    ('downstream', 'tasks'),  # what calls become while they run
     ('process', 'net'),    # a child's pipes are byte streams
 }
 

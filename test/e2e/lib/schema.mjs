@@ -9,9 +9,15 @@ import path from 'node:path';
 
 import { npmDir, root, specDir } from './paths.mjs';
 import { namesIn, Strict } from './strict.mjs';
+import { TASK_DEFINITIONS } from './task_schema.mjs';
 
 // Of extensions that mcpx speaks itself, whoever asked (SEP-2640); no schema of a revision has them.
 const OWN_EXTENSION_METHODS = new Set(['skills/list', 'skills/get', 'resources/directory/read']);
+
+// Of a filter, in the extension of tasks; and what the schema of 2025-11-25 puts together of two definitions.
+const TASK_MEMBERS = ['taskIds', 'taskId', 'status', 'statusMessage', 'createdAt', 'lastUpdatedAt', 'ttl',
+  'pollInterval'];
+const TASK_RESULTS = { 'tasks/get': 'Task', 'tasks/cancel': 'Task', 'tasks/result': 'CallToolResult' };
 
 // The conformance suite's packages have it too, when it runs alone.
 const require = createRequire(path.join([npmDir, path.join(root, 'test/conformance/node_modules')]
@@ -44,7 +50,7 @@ export class Schemas {
   check(frames, { sent = new Set(), excused = new Set() } = {}) {
     const conversation = new Conversation();
     const problems = [];
-    const all = new Set(sent);
+    const all = new Set([...sent, ...TASK_MEMBERS]);
     const shapes = new Set();
     let checked = 0;
     for (const { message, frame } of messagesIn(frames)) {
@@ -178,6 +184,7 @@ class Revision {
   constructor(dir, name) {
     const schema = JSON.parse(readFileSync(path.join(dir, name, 'schema.json'), 'utf8'));
     this.key = '$defs' in schema ? '$defs' : 'definitions';
+    if (name === '2026-07-28') Object.assign(schema[this.key], TASK_DEFINITIONS);
     this.definitions = schema[this.key];
     const module = this.key === '$defs' ? 'ajv/dist/2020.js' : 'ajv';
     const Ajv = require(module).default;
@@ -244,7 +251,10 @@ class Revision {
   }
   #resultOf(result, method) {
     if (result?.resultType === 'input_required') return 'InputRequiredResult';
+    const task = result?.resultType === 'task' || (result?.task && !('content' in result));
+    if (task && method === 'tools/call' && this.has('CreateTaskResult')) return 'CreateTaskResult';
     if (EMPTY.has(method)) return this.has('EmptyResult') ? 'EmptyResult' : 'Result';
+    if (this.has('GetTaskPayloadResult') && TASK_RESULTS[method]) return TASK_RESULTS[method];
     return this.byMethod.get(method)?.replace(/Request$/, 'Result');
   }
 }

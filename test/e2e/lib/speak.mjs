@@ -8,7 +8,8 @@ export const MODERN = '2026-07-28';
 export const LEGACY = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const JSON_TYPE = { 'content-type': 'application/json' };
 const ACCEPT = { accept: 'application/json, text/event-stream' };
-const NAMED = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
+const NAMED = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri',
+  'tasks/get': 'taskId', 'tasks/update': 'taskId', 'tasks/cancel': 'taskId' };
 
 export function modernMeta(extra = {}) {
   return {

@@ -50,6 +50,10 @@ TEST_CASE("of a client's extensions an endpoint carries those that it routes") {
           R"({"com.example/more":{"a":1.0},"io.modelcontextprotocol/ui":{"mimeTypes":["x"]}})");
   REQUIRE(carried_capabilities(declared, false) ==
           R"({"roots":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["x"]}}})");
+  REQUIRE(carried_capabilities(declared, false, true) ==
+          R"({"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{},)"
+          R"("io.modelcontextprotocol/ui":{"mimeTypes":["x"]}}})");
+  REQUIRE(carried_capabilities(declared, true, true).empty());
   for (const char* none : {"{}", R"({"extensions":{}})", R"({"extensions":[]})",
                            R"({"extensions":{"com.example/more":{}}})"}) {
     CAPTURE(none);

@@ -50,6 +50,8 @@ std::string routing(Routing how) {
       return "uri";
     case Routing::by_ref:
       return "ref";
+    case Routing::by_task:
+      return "task";
   }
   return {};
 }

@@ -282,7 +282,7 @@ constexpr const char* kSkillServer =
     R"("io.modelcontextprotocol/skills":{"directoryRead":true},"com.example/more":{"k":[1]},)"
     R"("io.modelcontextprotocol/tasks":{}}})";
 
-TEST_CASE("a pass-through endpoint advertises its server's extensions, tasks excepted") {
+TEST_CASE("a pass-through endpoint advertises its server's extensions") {
   World world;
   world.add("a", {"t"});
   world.catalogue(0).facts.capabilities = kSkillServer;
@@ -294,8 +294,68 @@ TEST_CASE("a pass-through endpoint advertises its server's extensions, tasks exc
             R"("com.example/more":{"k":[1]}})");
     REQUIRE(json::find(capabilities, "experimental") == R"({"com.example/x":{}})");
   }
-  world.catalogue(0).facts.capabilities = R"({"extensions":{"io.modelcontextprotocol/tasks":{}}})";
-  REQUIRE_FALSE(json::find(world.build()->find("a")->capabilities_modern, "extensions"));
+}
+
+constexpr const char* kTaskCapability =
+    R"({"list":{},"cancel":{},"requests":{"tools":{"call":{}}}})";
+
+// A server of 2025-11-25 with the extension of 2026-07-28 has no tasks, and the other way round.
+TEST_CASE("tasks are advertised in the words of both eras where a server has them",
+          "[req:ext-tasks-server-advertise-discover][req:tasks-declare-capability]") {
+  const std::string core = std::string(R"({"tools":{},"tasks":)") + kTaskCapability + "}";
+  const std::string extension = R"({"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}})";
+  struct Case {
+    const char* name;
+    const std::string& capabilities;
+    Revision revision;
+    bool tasks;
+  };
+  const Case cases[] = {
+      {"core of its own revision", core, Revision::r2025_11_25, true},
+      {"core of an older one", core, Revision::r2025_06_18, false},
+      {"core of a modern one", core, Revision::r2026_07_28, false},
+      {"extension of its own revision", extension, Revision::r2026_07_28, true},
+      {"extension of a legacy one", extension, Revision::r2025_11_25, false},
+  };
+  for (const Case& c : cases) {
+    DYNAMIC_SECTION(c.name) {
+      World world;
+      world.add("a", {"t"});
+      world.add("b", {"t"});
+      world.catalogue(0).facts.capabilities = c.capabilities;
+      world.catalogue(0).facts.revision = c.revision;
+      const auto snapshot = world.build();
+      for (const char* name : {"", "a"}) {
+        const auto endpoint = snapshot->find(name);
+        CAPTURE(name);
+        CHECK(endpoint->tasks == c.tasks);
+        const auto legacy = json::find(endpoint->capabilities_legacy, "tasks");
+        CHECK(legacy == (c.tasks ? std::optional<json::Raw>(kTaskCapability) : std::nullopt));
+        CHECK_FALSE(json::find(endpoint->capabilities_modern, "tasks").has_value());
+        CHECK(
+            json::find(endpoint->capabilities_modern, "extensions", "io.modelcontextprotocol/tasks")
+                .has_value() == c.tasks);
+        CHECK(endpoint->tool(*name ? "t" : "a__t")->tasks == c.tasks);
+      }
+      CHECK_FALSE(snapshot->find("b")->tasks);
+      CHECK_FALSE(snapshot->find("")->tool("b__t")->tasks);
+    }
+  }
+}
+
+TEST_CASE("tools of a modern server with tasks may be called as tasks by clients of 2025-11-25") {
+  World world;
+  world.add("a", {"t"});
+  world.catalogue(0).facts.revision = Revision::r2026_07_28;
+  world.catalogue(0).facts.capabilities =
+      R"({"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}})";
+  const auto endpoint = world.build()->find("a");
+  const auto shows = [&](Revision revision) {
+    return endpoint->list(ListKind::tools, revision)->find("taskSupport") != std::string::npos;
+  };
+  CHECK(shows(Revision::r2025_11_25));
+  CHECK_FALSE(shows(Revision::r2025_06_18));
+  CHECK_FALSE(shows(Revision::r2026_07_28));
 }
 
 TEST_CASE("the aggregating endpoint advertises the extensions that it routes, while it does") {

@@ -79,6 +79,36 @@ const Earlier kEarlier[] = {
      "INSERT INTO eras VALUES ('d1', 'github', 'legacy', '2025-06-18', 17);"
      "INSERT INTO catalogues VALUES ('github', 'd1', '{\"a\":1}', '[]', 18);"
      "PRAGMA application_id = 1835233400; PRAGMA user_version = 4;"},
+    {5,
+     "CREATE TABLE eras (digest TEXT PRIMARY KEY, server TEXT NOT NULL, era TEXT NOT NULL,"
+     " revision TEXT NOT NULL, saved_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+     "CREATE INDEX eras_by_server ON eras (server);"
+     "CREATE TABLE catalogues (server TEXT PRIMARY KEY, digest TEXT NOT NULL, facts TEXT NOT NULL,"
+     " lists TEXT NOT NULL, saved_at INTEGER NOT NULL) STRICT;"
+     "CREATE TABLE children (pid INTEGER NOT NULL, start_ticks INTEGER NOT NULL,"
+     " boot_id TEXT NOT NULL, server TEXT NOT NULL, PRIMARY KEY (pid, start_ticks, boot_id))"
+     " STRICT, WITHOUT ROWID;"
+     "CREATE TABLE sessions (key TEXT PRIMARY KEY, endpoint TEXT NOT NULL, revision TEXT NOT NULL,"
+     " principal TEXT NOT NULL, client_info TEXT NOT NULL, capabilities TEXT NOT NULL,"
+     " logs INTEGER NOT NULL, log_level INTEGER NOT NULL, subscriptions TEXT NOT NULL,"
+     " used_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+     "CREATE INDEX sessions_by_use ON sessions (used_at);"
+     "CREATE TABLE seal_keys (id TEXT PRIMARY KEY, secret TEXT NOT NULL,"
+     " used_from INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+     "CREATE TABLE spent_states (digest TEXT PRIMARY KEY, expires_at INTEGER NOT NULL)"
+     " STRICT, WITHOUT ROWID;"
+     "CREATE INDEX spent_by_expiry ON spent_states (expires_at);"
+     "CREATE TABLE questions (id TEXT PRIMARY KEY, state TEXT NOT NULL, server TEXT NOT NULL,"
+     " target TEXT NOT NULL, method TEXT NOT NULL, kind TEXT NOT NULL, params TEXT NOT NULL,"
+     " call_key TEXT NOT NULL, principal TEXT NOT NULL, client TEXT NOT NULL,"
+     " redrive TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,"
+     " action TEXT NOT NULL, result TEXT NOT NULL, error TEXT NOT NULL,"
+     " answered_at INTEGER NOT NULL, surface TEXT NOT NULL, answered_by TEXT NOT NULL,"
+     " used INTEGER NOT NULL) STRICT;"
+     "CREATE INDEX questions_by_state ON questions (state, created_at);"
+     "INSERT INTO eras VALUES ('d1', 'github', 'legacy', '2025-06-18', 17);"
+     "INSERT INTO catalogues VALUES ('github', 'd1', '{\"a\":1}', '[]', 18);"
+     "PRAGMA application_id = 1835233400; PRAGMA user_version = 5;"},
 };
 
 std::string schema_of(const std::string& file) {

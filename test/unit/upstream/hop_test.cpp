@@ -262,6 +262,17 @@ TEST_CASE("a call that asks to be a task is an ordinary call") {
   }
 }
 
+TEST_CASE("a call that is to be a task says so to a server of 2025-11-25 alone") {
+  for (const char* params :
+       {R"({"name":"t","arguments":{}})", R"({"name":"t","arguments":{},"task":{"ttl":1}})"}) {
+    auto call = call_of(Method::tools_call, params, Revision::r2025_11_25);
+    call.task = R"({"ttl":9})";
+    REQUIRE(hop_params(call, to(Revision::r2025_11_25)) ==
+            R"({"name":"t","arguments":{},"task":{"ttl":9}})");
+    REQUIRE(hop_params(call, to(Revision::r2025_06_18)) == R"({"name":"t","arguments":{}})");
+  }
+}
+
 struct NullSink final : call::NotificationSink {
   void notify(std::string) override {}
 };

@@ -79,6 +79,37 @@ TEST_CASE("a message without an address goes to the only call in flight, or to n
   test::on_shard(only_call_body);
 }
 
+Task<void> task_body(runtime::Shard& shard) {
+  Pending pending(shard, "s", [](rpc::Number) {});
+  call::Call plain, waiting;
+  plain.method = mcp::Method::tools_call;
+  plain.params = R"({"taskId":"a"})";
+  waiting.method = mcp::Method::tasks_result;
+  waiting.params = R"({"taskId":"b"})";
+  const Forward one{plain, kNever, Milliseconds(1), kNever, nullptr, nullptr};
+  const Forward other{waiting, kNever, Milliseconds(1), kNever, nullptr, nullptr};
+  Relay a(one), b(other);
+  const auto first = pending.add(kNever, &a);
+  const auto second = pending.add(kNever, &b);
+  const auto named = [&](const std::string& id) {
+    return pending.call_of_task(R"({"_meta":{"io.modelcontextprotocol/related-task":{"taskId":)" +
+                                id + "}}}");
+  };
+  CHECK(named(R"("b")") == second);
+  CHECK(named(R"("\u0062")") == second);
+  CHECK(named(R"("a")") == 0);  // a call that is no wait for a task's result
+  CHECK(named("7") == 0);
+  CHECK(pending.call_of_task("{}") == 0);
+  pending.answer_all(Error("x", "end"));
+  Reply done = co_await pending.wait(first);
+  done = co_await pending.wait(second);
+}
+
+TEST_CASE("a question that names its task is for whoever waits for that",
+          "[req:elicitation-task-related-id-shared]") {
+  test::on_shard(task_body);
+}
+
 Task<void> extended_body(runtime::Shard& shard) {
   Pending pending(shard, "s", [](rpc::Number) {});
   const auto slow = pending.add(Clock::now() + Milliseconds(1), nullptr);
