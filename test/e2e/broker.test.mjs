@@ -246,6 +246,19 @@ test('broker: events tell what happens to questions, and go on where a reader st
   await within('the stream ends with the daemon', 5_000, strange.ended);
 });
 
+test('broker: so many may follow the events and no more, until one goes', async (t) => {
+  const daemon = await start(t, {}, {});
+  const readers = await Promise.all(Array.from({ length: 64 }, () => openStream(daemon.url, { path: '/v1/events' })));
+  // What is let in is a stream without an end.
+  const status = async () => (await daemon.rest('/v1/events', { timeout: 300 }).catch(() => ({ status: 200 }))).status;
+  await eventually('one more is refused', async () => await status() === 503);
+  const refused = (await daemon.rest('/v1/events')).json();
+  assert.equal(refused.error.code, 'admin.too_many_readers');
+  readers.pop().close();
+  await eventually('another is let in', async () => await status() === 200);
+  for (const reader of readers) reader.close();
+});
+
 test('broker: what is asked wrongly over /v1 is refused', async (t) => {
   const daemon = await start(t, {}, { pipe: stdio('legacy') });
   const call = ask(daemon);

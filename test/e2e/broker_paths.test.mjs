@@ -9,7 +9,7 @@ import test from 'node:test';
 
 import { ALL, ANSWERS, CAPABILITIES, expected, kindOf, modernCaller, said, stdio } from './lib/asking.mjs';
 import { questions, serveHttp } from './lib/asking_server.mjs';
-import { ask, list, post, start, waiting } from './lib/brokered.mjs';
+import { ask, list, mcpx, post, start, waiting } from './lib/brokered.mjs';
 import { daemonEnvironment, temporary } from './lib/daemon.mjs';
 import { binary, npmDir } from './lib/paths.mjs';
 import { reload } from './lib/reload.mjs';
@@ -158,6 +158,20 @@ test('broker: a call that needs a visit first is made again after it (C56)', asy
       assert.match((await declined).error.message, /did not visit the URL/);
     }
   }
+});
+
+test('broker: a call by hand that needs a visit first is left with what to do, and made again (C56)', async (t) => {
+  const note = path.join(temporary(t), 'note');
+  const daemon = await start(t, { declare: [] }, { pipe: stdio('legacy') });
+  const left = await mcpx(daemon, ['call', 'pipe__ask', '--arg', 'kind=urls', '--arg', `note=${note}`]);
+  assert.equal(left.code, 75, left.stderr);
+  const [{ id, url }] = await list(daemon);
+  assert.equal(url, questions.url.params.url);
+  writeFileSync(note, 'there');
+  assert.equal((await mcpx(daemon, ['elicit', 'answer', id, '--accept'])).code, 0);
+  const taken = await mcpx(daemon, left.stderr.match(/mcpx (call --take c-\S+)/)[1].split(' '));
+  assert.equal(taken.code, 0, taken.stderr);
+  assert.match(taken.stdout, /visited/);
 });
 
 test('broker: what is asked after a call is nobody\'s, and waits', async (t) => {
