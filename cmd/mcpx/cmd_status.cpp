@@ -129,6 +129,9 @@ int run_status(const Context& context, const Parsed& args) {
     line("store", fmt::format("{} {}{}{}", text_of(*store, "state"), text_of(*store, "path"),
                               message.empty() ? "" : ": ", message));
   }
+  if (const auto waiting = number_of(status, "questions")) {
+    line("questions", fmt::format("{} wait for an answer: mcpx elicit list", waiting));
+  }
   if (const auto retiring = number_of(status, "retiring")) {
     line("finishing", fmt::format("{} servers of before the last reload", retiring));
   }

@@ -162,6 +162,10 @@ Task<Reply> Admin::status() {
   body.integer("sessions", static_cast<std::int64_t>(ask(facts_.sessions)));
   body.integer("connections", static_cast<std::int64_t>(ask(facts_.connections)));
   body.integer("children", static_cast<std::int64_t>(children));
+  if (facts_.broker) {
+    const auto waiting = co_await facts_.broker->list("pending");
+    body.integer("questions", static_cast<std::int64_t>(waiting.size()));
+  }
   body.integer("retiring", static_cast<std::int64_t>(ask(facts_.retiring)));
   body.integer("snapshot", static_cast<std::int64_t>(snapshot->version));
   body.raw("collisions", string_array(snapshot->collisions, *held));

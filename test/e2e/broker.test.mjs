@@ -29,6 +29,8 @@ test('broker: a call waits while its question is answered from another terminal'
       assert.equal(row.server, server);
       assert.equal(row.kind, 'form');
       assert.equal(row.target, 'ask');
+      assert.equal((await daemon.status()).questions, 1);
+      assert.match((await mcpx(daemon, ['status'])).stdout, /questions +1 wait for an answer: mcpx elicit list/);
       const listed = await mcpx(daemon, ['elicit', 'list']);
       assert.match(listed.stdout, new RegExp(row.id));
       const shown = await mcpx(daemon, ['elicit', 'show', row.id]);
