@@ -2,6 +2,7 @@
 // leaves. docs/tasks.md has the table.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import http from 'node:http';
 import path from 'node:path';
 import test from 'node:test';
 
@@ -359,6 +360,60 @@ test('kill -9: what was finished is there, what a server still works on goes on 
     const interrupted = await c.until(own, over);
     assert.equal(interrupted.error.data.code, 'task.interrupted');
   });
+
+// A server of 2026-07-28 over HTTP with one tool, whose calls are tasks until `finish` is called.
+async function remote(t) {
+  const server = { seen: [], done: false, cancelled: [] };
+  const shape = (taskId) => ({ taskId, status: server.done ? 'completed' : 'working',
+    createdAt: '2026-07-28T10:00:00Z', lastUpdatedAt: '2026-07-28T10:00:00Z', ttlMs: null, pollIntervalMs: 50,
+    ...(server.done && { result: { resultType: 'complete', content: [{ type: 'text', text: taskId }] } }) });
+  const cached = { resultType: 'complete', ttlMs: 60_000, cacheScope: 'public' };
+  const results = {
+    'server/discover': () => ({ ...cached, supportedVersions: ['2026-07-28'],
+      capabilities: { tools: {}, extensions: { [TASKS]: {} } } }),
+    'tools/list': () => ({ ...cached, tools: [{ name: 'work', inputSchema: { type: 'object' } }] }),
+    'tools/call': () => ({ resultType: 'task', ...shape('theirs/1') }),
+    'tasks/get': ({ taskId }) => ({ resultType: 'complete', ...shape(taskId) }),
+    'tasks/cancel': ({ taskId }) => (server.cancelled.push(taskId), { resultType: 'complete' }),
+  };
+  const listening = http.createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const { id, method, params } = JSON.parse(body);
+    server.seen.push({ method, params, headers: request.headers });
+    const answer = results[method] ? { result: results[method](params) }
+      : { error: { code: -32601, message: 'Method not found' } };
+    response.writeHead(answer.error ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => { listening.on('listening', resolve); });
+  t.after(() => { listening.closeAllConnections(); listening.close(); });
+  return Object.assign(server, { url: `http://127.0.0.1:${listening.address().port}/mcp` });
+}
+
+test('kill -9: the task of a server that lives on goes on, under an id of its own there', async (t) => {
+  const server = await remote(t);
+  const daemon = await start(t, { servers: { far: { url: server.url } }, tasks: { ttl_max: '1h' } });
+  const c = client(daemon);
+  const created = await c.call('far__work');
+  assert.equal(created.ttlMs, 3_600_000);  // its server sets no limit, so mcpx does
+  const { taskId } = created;
+  assert.equal((await c.get(taskId)).status, 'working');
+  await daemon.crash();
+  daemon.spawn();
+  await daemon.waitListening();
+  assert.equal((await c.get(taskId)).status, 'working');
+  server.done = true;
+  const done = await c.until(taskId, over);
+  assert.equal(text(done.result), 'theirs/1');
+  const polls = server.seen.filter((one) => one.method === 'tasks/get');
+  assert.ok(polls.every((one) => one.headers['mcp-name'] === 'theirs/1' && one.params.taskId === 'theirs/1'));
+  assert.ok(polls.every((one) => one.params._meta[CAPABILITIES].extensions[TASKS]));
+  server.done = false;
+  const again = await c.call('far__work');
+  await c.result('tasks/cancel', { taskId: again.taskId });
+  assert.deepEqual(server.cancelled, ['theirs/1']);
+});
 
 test('tasks expire, and there are only so many of one caller [req:tasks-resource-limits]', async (t) => {
   const daemon = await start(t, { tasks: { ttl: '1s', ttl_max: '1s', limit: 2 } });
