@@ -10,10 +10,12 @@ namespace {
 
 const json::Limits kLimits = {512};
 
-// The parameter that Mcp-Name mirrors (spec 2026-07-28, transports, standard request headers).
+// The parameter that Mcp-Name mirrors (spec 2026-07-28, transports, standard request headers; for
+// those of tasks SEP-2663, "Routing Headers").
 json::Raw mirrored(const rpc::Message& message) {
   if (message.method == "tools/call" || message.method == "prompts/get") return message.name;
   if (message.method == "resources/read") return message.uri;
+  if (message.method.starts_with("tasks/")) return message.task_id;
   return {};
 }
 

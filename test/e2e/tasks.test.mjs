@@ -6,9 +6,10 @@ import http from 'node:http';
 import path from 'node:path';
 import test from 'node:test';
 
+import { openCaller } from './lib/callers.mjs';
 import { Daemon, temporary } from './lib/daemon.mjs';
 import { root } from './lib/paths.mjs';
-import { modern, modernHeaders, modernMeta, Session } from './lib/speak.mjs';
+import { modern, MODERN, modernHeaders, modernMeta, Session } from './lib/speak.mjs';
 import { openStream } from './lib/streams.mjs';
 import { eventually } from './lib/wait.mjs';
 
@@ -360,6 +361,25 @@ test('kill -9: what was finished is there, what a server still works on goes on 
     const interrupted = await c.until(own, over);
     assert.equal(interrupted.error.data.code, 'task.interrupted');
   });
+
+test('clients of mcpx connect have tasks', async (t) => {
+  const daemon = await start(t);
+  const stdio = await openCaller(t, daemon, MODERN, 'stdio');
+  const ask = async (method, params) =>
+    (await stdio.request(method, params, { meta: { [CAPABILITIES]: TAKES } })).message.result;
+  const { taskId } = await ask('tools/call', { name: 'new__slow_compute', arguments: { label: 's' } });
+  const done = await eventually('the end', async () => {
+    const task = await ask('tasks/get', { taskId });
+    return over(task) && task;
+  });
+  assert.equal(text(done.result), 'Computed s in 0 s');
+  assert.deepEqual(await ask('tasks/cancel', { taskId }), { resultType: 'complete' });
+  const legacy = await openCaller(t, daemon, '2025-11-25', 'stdio');
+  const made = (await legacy.request('tools/call', { name: 'old__slow_compute', arguments: { label: 'l' },
+    task: {} })).message.result.task;
+  const { message } = await legacy.request('tasks/result', { taskId: made.taskId });
+  assert.equal(text(message.result), 'Computed l in 0 s');
+});
 
 // A server of 2026-07-28 over HTTP with one tool, whose calls are tasks until `finish` is called.
 async function remote(t) {

@@ -1,6 +1,7 @@
 // A client of any revision, over HTTP or over the standard streams of `mcpx connect`, with one face:
 //
-//   request(method, params, {progressToken, level}) -> {message, told: [notifications]}
+//   request(method, params, {progressToken, level}) -> {message, told: [notifications]}; stdio: also `meta`,
+//                                 what _meta has besides
 //   setLevel(level)               legacy; a modern request says it itself (`level`)
 //   begin(method, params) -> cancel(), a function that cancels the request and answers its message, if any
 //   changes                       methods of what it is told unasked
@@ -124,10 +125,10 @@ class StdioCaller {
   #send(message) { this.child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n'); }
 
   get changes() { return this.told.map((m) => m.method); }
-  #ask(method, params, { progressToken, level } = {}) {
+  #ask(method, params, { progressToken, level, meta: more } = {}) {
     const id = this.#next++;
     const meta = { ...(progressToken && { progressToken }),
-      ...(level && this.modern && { [own('logLevel')]: level }) };
+      ...(level && this.modern && { [own('logLevel')]: level }), ...more };
     const _meta = this.modern ? modernMeta(meta) : meta;
     const answered = new Promise((resolve) => { this.#waiting.set(id, resolve); });
     this.#send({ id, method, params: { ...params, ...(Object.keys(_meta).length && { _meta }) } });

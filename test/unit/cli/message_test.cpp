@@ -34,6 +34,8 @@ TEST_CASE("modern requests mirror version, method and name",
   for (const Case& c :
        {Case{"tools/call", R"("name":"x__y",)", "x__y"}, Case{"prompts/get", R"("name":"p",)", "p"},
         Case{"resources/read", R"("uri":"file:///a b",)", "file:///a b"},
+        Case{"tasks/get", R"("taskId":"7f",)", "7f"},
+        Case{"tasks/cancel", R"("taskId":"7f",)", "7f"},
         Case{"tools/list", R"("name":"x",)", "(absent)"}}) {
     INFO(c.method);
     const HeaderList headers = headers_for(message(modern(c.method, c.members)), session);
