@@ -120,7 +120,18 @@ async function stopDaemon({ child, ended }) {
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const expected = new Expected(path.join(here, 'expected-failures.txt'));
 
+// docs/conformance.md names every scenario that is skipped: by its name, or all of a kind as `kind/*`.
+const documented = new Set([...readFileSync(path.join(root, 'docs/conformance.md'), 'utf8')
+  .matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name));
+const isDocumented = (name) => documented.has(name) || documented.has(name.replace(/\/.*/, '/*'));
+
 function report(leg, scenario) {
+  const kind = printed(leg, scenario);
+  if (kind !== 'skipped' || isDocumented(scenario.name)) return kind;
+  console.log(`FAILED ${leg} ${scenario.name}: it is skipped, and docs/conformance.md does not say why`);
+  return 'failed';
+}
+function printed(leg, scenario) {
   if (scenario.reason) {
     console.log(`skip   ${leg} ${scenario.name} (${scenario.reason})`);
     return 'skipped';
