@@ -164,7 +164,7 @@ Task<Reply> Admin::status() {
   body.integer("children", static_cast<std::int64_t>(children));
   if (facts_.broker) {
     const auto waiting = co_await facts_.broker->list("pending");
-    body.integer("questions", static_cast<std::int64_t>(waiting.size()));
+    if (waiting) body.integer("questions", static_cast<std::int64_t>(waiting->size()));
   }
   body.integer("retiring", static_cast<std::int64_t>(ask(facts_.retiring)));
   body.integer("snapshot", static_cast<std::int64_t>(snapshot->version));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -64,18 +65,25 @@ struct Calls::Held {
 struct Calls::Wish {
   std::string id, principal, known;
   Milliseconds patience{0};
+  bool gone = false;  // whoever waits is not there any more: the outcome is for the next
 };
 
 Calls::Calls(broker::Broker& broker) : broker_(broker), tasks_(broker.home(), kAtMost) {}
 Calls::~Calls() = default;
 
 Task<Reply> Calls::begin(http::Exchange& exchange, CallStart start, RedactorPtr redactor) {
-  const std::string id = new_call_id();
-  const auto gone = exchange.gone().subscribe(
-      [this, id](const std::string&) { broker_.home().post([this, id] { abandon(id); }); });
+  const auto wish = std::make_shared<Wish>();
+  wish->id = new_call_id();
+  wish->patience = kFirstWait;
+  const auto gone = exchange.gone().subscribe([this, wish](const std::string&) {
+    broker_.home().post([this, wish] {
+      leave(*wish);
+      abandon(wish->id);
+    });
+  });
   const auto shared = std::make_shared<CallStart>(std::move(start));
-  const std::function<Task<Reply>()> there = [this, id, shared, redactor] {
-    return begin_home(id, std::move(*shared), redactor);
+  const std::function<Task<Reply>()> there = [this, wish, shared, redactor] {
+    return begin_home(wish, std::move(*shared), redactor);
   };
   Reply reply = co_await runtime::run_on<Reply>(broker_.home(), there);
   co_return reply;
@@ -87,18 +95,23 @@ void Calls::abandon(const std::string& id) {
   found->second->cancel.cancel("the client went away");
 }
 
-Task<Reply> Calls::begin_home(std::string id, CallStart start, RedactorPtr redactor) {
+void Calls::leave(Wish& wish) {
+  wish.gone = true;
+  const auto found = calls_.find(wish.id);
+  if (found != calls_.end()) found->second->wake();
+}
+
+Task<Reply> Calls::begin_home(std::shared_ptr<Wish> wish, CallStart start, RedactorPtr redactor) {
   sweep();
   if (closing_ || calls_.size() >= kAtMost) {
     co_return Reply::error(503, Error("call.too_many", "too many calls wait for answers",
                                       "answer their questions: 'mcpx elicit list'"));
   }
   const auto held = std::make_shared<Held>(std::move(start));
-  held->id = std::move(id);
+  held->id = wish->id;
   calls_.emplace(held->id, held);
   tasks_.spawn("held call", run(held));
-  std::string known;
-  co_return co_await wait(held, std::move(known), kFirstWait, redactor);
+  co_return co_await wait(held, std::move(wish), redactor);
 }
 
 Task<void> Calls::run(HeldPtr held) {
@@ -137,27 +150,30 @@ Task<void> Calls::run(HeldPtr held) {
   held->wake();
 }
 
-// Those that still wait for an answer, but for the one that is known of.
+// Those that still wait for an answer and were asked after the one that is known of.
 std::string Calls::open_questions(const Held& held, std::string_view known) const {
+  auto at = std::find_if(held.asked.begin(), held.asked.end(),
+                         [known](const auto& one) { return one.first == known; });
+  at = at == held.asked.end() ? held.asked.begin() : std::next(at);
   std::string list = "[";
-  for (const auto& [id, summary] : held.asked) {
-    if (id == known || !broker_.waits(id)) continue;
+  for (; at != held.asked.end(); ++at) {
+    const auto& [id, summary] = *at;
+    if (!broker_.waits(id)) continue;
     if (list.size() > 1) list += ',';
     list += summary;
   }
   return list + "]";
 }
 
-Task<Reply> Calls::wait(HeldPtr held, std::string known, Milliseconds patience,
-                        RedactorPtr redactor) {
-  const TimePoint deadline = Clock::now() + patience;
+Task<Reply> Calls::wait(HeldPtr held, std::shared_ptr<Wish> wish, RedactorPtr redactor) {
+  const TimePoint deadline = Clock::now() + wish->patience;
   while (true) {
-    if (held->outcome) {
+    if (held->outcome && !wish->gone) {
       calls_.erase(held->id);
       co_return Reply::of(*held->outcome, *redactor);
     }
-    const std::string questions = open_questions(*held, known);
-    if (questions != "[]" || Clock::now() >= deadline || closing_) {
+    const std::string questions = open_questions(*held, wish->known);
+    if (questions != "[]" || Clock::now() >= deadline || closing_ || wish->gone) {
       json::ObjectBuilder body;
       body.string("call", held->id).raw("questions", redact_json(questions, *redactor));
       co_return Reply(202, body.take());
@@ -178,6 +194,8 @@ Task<Reply> Calls::serve(http::Exchange& exchange, std::string_view rest, Redact
   wish->principal = exchange.principal();
   wish->known = parameter(exchange.head().query(), "after").value_or("");
   wish->patience = wait_in(exchange.head().query());
+  const auto gone = exchange.gone().subscribe(
+      [this, wish](const std::string&) { broker_.home().post([this, wish] { leave(*wish); }); });
   const std::function<Task<Reply>()> there = [this, wish, redactor] {
     return wait_home(wish, redactor);
   };
@@ -193,8 +211,7 @@ Task<Reply> Calls::wait_home(std::shared_ptr<Wish> wish, RedactorPtr redactor) {
     co_return unknown_call(wish->id);
   }
   const HeldPtr held = found->second;
-  std::string known = wish->known;
-  co_return co_await wait(held, std::move(known), wish->patience, redactor);
+  co_return co_await wait(held, std::move(wish), redactor);
 }
 
 void Calls::sweep() {

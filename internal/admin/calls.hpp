@@ -53,11 +53,12 @@ class Calls {
  private:
   struct Held;
   using HeldPtr = std::shared_ptr<Held>;
-  Task<Reply> begin_home(std::string id, CallStart start, RedactorPtr redactor);
-  void abandon(const std::string& id);
   struct Wish;  // what a request to wait says
+  Task<Reply> begin_home(std::shared_ptr<Wish> wish, CallStart start, RedactorPtr redactor);
+  void leave(Wish& wish);
+  void abandon(const std::string& id);
   Task<Reply> wait_home(std::shared_ptr<Wish> wish, RedactorPtr redactor);
-  Task<Reply> wait(HeldPtr held, std::string known, Milliseconds patience, RedactorPtr redactor);
+  Task<Reply> wait(HeldPtr held, std::shared_ptr<Wish> wish, RedactorPtr redactor);
   Task<void> run(HeldPtr held);
   std::string open_questions(const Held& held, std::string_view known) const;
   void sweep();

@@ -38,8 +38,9 @@ Task<Reply> list(http::Exchange& exchange, broker::Broker& broker, const Redacto
   }
   if (state == "all") state.clear();
   const auto rows = co_await broker.list(std::move(state));
+  if (!rows) co_return Reply::error(503, rows.error());
   std::string array = "[";
-  for (const auto& row : rows) {
+  for (const auto& row : *rows) {
     if (array.size() > 1) array += ',';
     array += redact_json(broker::summary_json(row), redactor);
   }
@@ -50,8 +51,9 @@ Task<Reply> list(http::Exchange& exchange, broker::Broker& broker, const Redacto
 Task<Reply> show(broker::Broker& broker, std::string id, const Redactor& redactor) {
   std::string wanted = id;
   const auto row = co_await broker.find(std::move(wanted));
-  if (!row) co_return unknown(id);
-  co_return Reply(200, redact_json(broker::question_json(*row), redactor));
+  if (!row) co_return Reply::error(503, row.error());
+  if (!*row) co_return unknown(id);
+  co_return Reply(200, redact_json(broker::question_json(**row), redactor));
 }
 
 // The content of a form, or the whole result for what is none. Nobody but a person accepts a URL:

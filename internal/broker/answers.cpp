@@ -48,6 +48,7 @@ Task<Result<Broker::Row>> Broker::answer_home(Answer answer) {
   pending_.erase(answer.id);
   entry->row = row;
   if (entry->asker) {
+    entry->delivered = true;
     entry->answer.set(std::move(response));
   } else {
     answers_.emplace(row.id, row);
@@ -77,7 +78,9 @@ std::optional<Error> Broker::refusal(const Row& row, const Answer& answer,
 }
 
 Task<Error> Broker::settled_error(std::string id) {
-  const auto row = co_await find(id);
+  const Result<std::optional<Row>> found = co_await find(id);
+  if (!found) co_return found.error();
+  const std::optional<Row>& row = *found;
   if (!row) {
     co_return Error("broker.unknown", fmt::format("no question '{}'", id),
                     "'mcpx elicit list' shows those that wait");
@@ -104,7 +107,7 @@ Task<std::vector<Broker::Row>> Broker::pending_rows() {
   co_return rows;
 }
 
-Task<std::vector<Broker::Row>> Broker::list(std::string state) {
+Task<Result<std::vector<Broker::Row>>> Broker::list(std::string state) {
   constexpr std::size_t kMost = 1000;
   const bool waiting = state == "pending";
   std::vector<Row> rows;
@@ -114,17 +117,25 @@ Task<std::vector<Broker::Row>> Broker::list(std::string state) {
   }
   if (waiting) co_return rows;
   Result<std::vector<Row>> kept = co_await store_.questions().list(std::move(state), kMost);
-  if (!kept) co_return rows;
+  if (!kept) co_return kept.error();
   for (Row& row : *kept) {
     if (row.state != "pending") rows.push_back(std::move(row));
   }
   co_return rows;
 }
 
-Task<std::optional<Broker::Row>> Broker::find(std::string id) {
-  const Result<std::optional<Row>> kept = co_await store_.questions().find(std::move(id));
-  if (!kept) co_return std::nullopt;
-  co_return *kept;
+Task<std::optional<Broker::Row>> Broker::pending_row(std::string id) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) co_return std::nullopt;
+  co_return found->second->row;
+}
+
+Task<Result<std::optional<Broker::Row>>> Broker::find(std::string id) {
+  const std::function<Task<std::optional<Row>>()> make = [this, &id] { return pending_row(id); };
+  const std::optional<Row> waiting = co_await runtime::run_on<std::optional<Row>>(home_, make);
+  if (waiting) co_return waiting;
+  Result<std::optional<Row>> kept = co_await store_.questions().find(std::move(id));
+  co_return kept;
 }
 
 Task<Batch> Broker::events(std::string last, Milliseconds patience) {

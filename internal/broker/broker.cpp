@@ -133,7 +133,7 @@ Task<std::vector<Broker::Row>> Broker::load() {
       ++orphans;
       settle(row, "orphaned", "cancel", "restart", {});
       row.used = true;
-      save(std::move(row));
+      save(std::move(row), {});
     }
   }
   if (orphans > 0) log::info("{} questions of before were closed: their calls are gone", orphans);
@@ -175,6 +175,13 @@ Task<Asked> Broker::ask_home(const call::Question& question, const Origin& origi
       none.response = call::Response::none(question.kind, "too much is asked");
       co_return none;
     }
+    if (question.params.size() > config_.question_bytes) {
+      const Error error("broker.too_large", "the question is larger than broker.question_size",
+                        "raise it");
+      log::warning("{} of server {}: {}", question.method, question.server, error.text());
+      none.response = call::Response::none(question.kind, error.message);
+      co_return none;
+    }
     const Attended attended = origin.told ? Attended::yes : Attended::no;
     if (auto decision = decide(config_, question, origin.target, attended)) {
       Row row = row_for(question, origin, std::string());
@@ -184,8 +191,7 @@ Task<Asked> Broker::ask_home(const call::Question& question, const Origin& origi
       row.used = true;
       log::info("{} of server {} was answered by {}: {}", question.method, question.server,
                 decision->by, decision->action);
-      told("question.answered", row);
-      save(std::move(row));
+      save(std::move(row), "question.answered");
       none.response = std::move(decision->response);
       co_return none;
     }
@@ -197,6 +203,10 @@ Task<Asked> Broker::ask_home(const call::Question& question, const Origin& origi
       co_return none;
     }
     entry = *kept;
+    if (closing_) {  // it waits in the store for the next daemon
+      none.response = stopping(question.kind);
+      co_return none;
+    }
   }
   entry->asker = true;
   if (origin.told) origin.told(entry->row);
@@ -244,10 +254,6 @@ Task<Result<Broker::EntryPtr>> Broker::keep(const call::Question& question, cons
     co_return Error("broker.full", "too many questions wait for an answer already",
                     "answer some, or raise broker.questions and broker.per_server");
   }
-  if (question.params.size() > config_.question_bytes) {
-    co_return Error("broker.too_large", "the question is larger than broker.question_size",
-                    "raise it");
-  }
   const auto entry = std::make_shared<Entry>();
   entry->row = row_for(question, origin, std::move(key));
   entry->row.expires_at = entry->row.created_at + config_.timeout.count();
@@ -255,7 +261,14 @@ Task<Result<Broker::EntryPtr>> Broker::keep(const call::Question& question, cons
   Row row = entry->row;
   const Result<void> kept = co_await store_.questions().put(std::move(row));
   --saving_;
-  if (!kept) co_return not_kept(kept.error());
+  if (!kept) {
+    // A write that came too late may be made all the same; whoever asked has an answer by then.
+    settle(entry->row, "withdrawn", "cancel", "", {});
+    entry->row.used = true;
+    entry->row.redrive.clear();
+    save(entry->row, {});
+    co_return not_kept(kept.error());
+  }
   pending_.emplace(entry->row.id, entry);
   const TimePoint expiry = Clock::now() + config_.timeout;
   if (expiry < alarm_.deadline()) alarm_.set(expiry);
@@ -268,13 +281,14 @@ Task<Result<Broker::EntryPtr>> Broker::keep(const call::Question& question, cons
 Task<Asked> Broker::wait(EntryPtr entry, runtime::CancelSource& withdrawn) {
   const auto subscription = withdrawn.subscribe([this, &entry](const std::string& reason) {
     entry->asker = false;
+    if (closing_) return;  // it has its answer, and the question stays for the next daemon
     // An answer that is on its way stays, for whoever asks the same again.
     if (!entry->settling) return end(entry, "withdrawn", reason);
     entry->answer.set(call::Response::none(kind_of(entry->row), reason));
   });
   Asked asked;
   asked.response = co_await entry->answer.wait();
-  if (entry->row.state == "answered" && entry->asker) asked.id = entry->row.id;
+  if (entry->delivered) asked.id = entry->row.id;
   co_return asked;
 }
 
@@ -301,21 +315,23 @@ void Broker::end(const EntryPtr& entry, std::string_view state, std::string_view
   settle(entry->row, state, "cancel", state == "expired" ? "expiry" : "", {});
   entry->row.used = true;
   entry->row.redrive.clear();
-  told(fmt::format("question.{}", state), entry->row);
-  save(entry->row);
+  save(entry->row, fmt::format("question.{}", state));
   entry->answer.set(std::move(none));
 }
 
-void Broker::save(Row row) {
+void Broker::save(Row row, std::string event) {
   const std::string id = row.id;
-  if (!tasks_.spawn("keep a question", save_task(std::move(row)))) {
+  if (!tasks_.spawn("keep a question", save_task(std::move(row), std::move(event)))) {
     log::warning("what became of question {} is not kept", id);
   }
 }
 
-Task<void> Broker::save_task(Row row) {
-  const Result<void> kept = co_await store_.questions().put(std::move(row));
+// Who is told of it finds it.
+Task<void> Broker::save_task(Row row, std::string event) {
+  Row copy = row;
+  const Result<void> kept = co_await store_.questions().put(std::move(copy));
   static_cast<void>(kept);  // the store has logged it
+  if (!event.empty()) told(event, row);
   store_.questions().prune(config_.history);
 }
 

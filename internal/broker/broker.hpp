@@ -84,8 +84,9 @@ class Broker {
   // The calls that these were asked for are over. Any thread.
   void release(std::vector<std::string> ids);
 
-  Task<std::vector<Row>> list(std::string state);  // empty: all that are known
-  Task<std::optional<Row>> find(std::string id);
+  // Of one state, or (empty) all that are known. Errors: those of the store.
+  Task<Result<std::vector<Row>>> list(std::string state);
+  Task<Result<std::optional<Row>>> find(std::string id);
   // The row as it is then.
   Task<Result<Row>> answer(Answer answer);
   Task<Batch> events(std::string last, Milliseconds patience);
@@ -114,8 +115,9 @@ class Broker {
   Task<Error> settled_error(std::string id);
   void end(const EntryPtr& entry, std::string_view state, std::string_view why);
   Task<std::vector<Row>> pending_rows();
-  void save(Row row);
-  Task<void> save_task(Row row);
+  Task<std::optional<Row>> pending_row(std::string id);
+  void save(Row row, std::string event);  // which is told then; empty: none
+  Task<void> save_task(Row row, std::string event);
   void told(std::string_view type, const Row& row);
   void sweep();
   void forget_used(const std::string& id);

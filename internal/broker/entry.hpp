@@ -16,7 +16,8 @@ namespace mcpx::broker {
 struct Broker::Entry {
   Row row;
   bool asker = false;
-  bool settling = false;  // an answer is on its way to the store
+  bool settling = false;   // an answer is on its way to the store
+  bool delivered = false;  // the asker has been given the answer that is in the store
   runtime::OneShot<call::Response> answer;
 };
 

@@ -5,7 +5,7 @@
 namespace mcpx::broker {
 namespace {
 
-constexpr std::size_t kLongestMessage = 4096;  // of one in a list; the whole is in its params
+constexpr std::size_t kLongestMessage = 4096;  // in a list; the whole is in its params, as is a URL
 
 json::ObjectBuilder built(const store::QuestionRow& row) {
   json::ObjectBuilder out;
@@ -18,7 +18,8 @@ json::ObjectBuilder built(const store::QuestionRow& row) {
     out.string("message", std::string_view(*message).substr(0, kLongestMessage));
   }
   if (row.kind == "url") {
-    if (const auto url = json::find_string(row.params, "url")) out.string("url", *url);
+    const auto url = json::find_string(row.params, "url");
+    if (url && url->size() <= kLongestMessage) out.string("url", *url);
   }
   out.integer("created_at", row.created_at).integer("expires_at", row.expires_at);
   if (row.state == "pending") return out;

@@ -22,6 +22,7 @@
 #include "downstream/subscriptions.hpp"
 #include "json/json.hpp"
 #include "registry/registry.hpp"
+#include "runtime/cancel.hpp"
 #include "runtime/shard.hpp"
 #include "runtime/task_group.hpp"
 
@@ -55,6 +56,7 @@ struct Local {
   Replays replays;
   SseClients sse;
   ChangeStreams streams;
+  runtime::CancelSource over;  // fires when the daemon is about to stop
 };
 
 struct Core : std::enable_shared_from_this<Core> {

@@ -235,6 +235,7 @@ void Service::begin_shutdown() {
       core->local(*shard).streams.shut_down();
       core->local(*shard).sse.shut_down();
       core->local(*shard).desk.shut_down();
+      core->local(*shard).over.cancel("mcpx is stopping");
     });
   }
 }

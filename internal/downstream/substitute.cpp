@@ -13,6 +13,7 @@ namespace {
 // A call that says more than that is not made again: the store is no place to fill a disk by.
 constexpr std::size_t kLargestRedrive = 256 * 1024;
 constexpr Milliseconds kServerWait{60'000};  // for a server to come up after a restart
+constexpr Milliseconds kLook{500};           // whether the daemon is about to stop
 
 std::string redrive_of(std::string_view server, const call::Call& call, mcp::Askable askable,
                        const call::Outcome& outcome) {
@@ -124,15 +125,27 @@ struct Redriven {
   std::string text, name, principal;
   call::Call call;
   call::Outcome outcome;
-  runtime::CancelSource cancel;
 };
+
+Task<void> wait_for_server(Core& core, std::string name, const runtime::CancelSource& over) {
+  const TimePoint latest = Clock::now() + kServerWait;
+  while (!over.cancelled() && Clock::now() < latest) {
+    const EndpointPtr endpoint = endpoint_now(core, name);
+    if (endpoint && endpoint->ready) break;
+    const TimePoint soon = std::min(latest, Clock::now() + kLook);
+    std::string copy = name;
+    co_await core.registry.wait_ready(std::move(copy), soon);
+  }
+}
 
 // Its caller went with the last daemon: what comes of it is for the server, and for the log.
 Task<void> redrive_one(Core& core, store::QuestionRow row) {
   Redriven again(row.redrive);
   std::string server_name = row.server;
   if (!again.read()) co_return;
-  co_await core.registry.wait_ready(server_name, Clock::now() + kServerWait);
+  runtime::CancelSource& over = core.local(runtime::Shard::current()).over;
+  co_await wait_for_server(core, server_name, over);
+  if (over.cancelled()) co_return;  // the next daemon does it
   const std::shared_ptr<upstream::Server> server = server_named(core, server_name);
   if (!server) co_return log::warning("question {}: its server {} is gone", row.id, server_name);
   call::Call& call = again.call;
@@ -140,7 +153,7 @@ Task<void> redrive_one(Core& core, store::QuestionRow row) {
       std::make_shared<broker::StandIn>(*core.broker, nullptr, mcp::Askable{0}, call.caller.askable,
                                         broker::origin_of(call, server_name));
   call.caller.asker = asker;
-  call.caller.cancel = &again.cancel;
+  call.caller.cancel = &over;
   call.caller.shard = &runtime::Shard::current();
   asker->redriven(row.redrive);
   auto first = std::make_shared<bool>(true);

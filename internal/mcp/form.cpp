@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace mcpx::mcp {
@@ -140,14 +141,15 @@ std::string problem_of(Raw field, Raw value) {
   return problem;
 }
 
-bool is_required(Raw schema, std::string_view name) {
+std::unordered_set<std::string> required_fields(Raw schema) {
+  std::unordered_set<std::string> names;
   const auto required = json::find(schema, "required");
-  if (!required || !json::is_array(*required)) return false;
+  if (!required || !json::is_array(*required)) return names;
   json::Elements elements(*required);
   while (const auto element = elements.next()) {
-    if (json::decode_string(*element) == name) return true;
+    if (auto name = json::decode_string(*element)) names.insert(std::move(*name));
   }
-  return false;
+  return names;
 }
 
 // Lower case, without what stands between words.
@@ -174,25 +176,34 @@ bool is_sensitive(std::string_view text) {
 std::vector<std::string> form_problems(Raw schema, Raw content) {
   std::vector<std::string> problems;
   if (!json::is_object(content)) return {"the content must be an object"};
-  const Raw properties = json::find(schema, "properties").value_or("{}");
-  json::Members fields(properties);
+  std::unordered_map<std::string, Raw> given;
+  std::vector<std::string> names;  // in their order
+  json::Members members(content);
+  while (const auto member = members.next()) {
+    std::string name = json::decode_string(member->key).value_or("");
+    // Who reads the answer may take the one that was not looked at.
+    if (!given.emplace(name, member->value).second) {
+      problems.push_back("'" + name + "' is given twice");
+    } else {
+      names.push_back(std::move(name));
+    }
+  }
+  const std::unordered_set<std::string> required = required_fields(schema);
+  std::unordered_set<std::string> asked;
+  json::Members fields(json::find(schema, "properties").value_or("{}"));
   while (const auto field = fields.next()) {
     const std::string name = json::decode_string(field->key).value_or("");
-    const auto value = json::find(content, name);
-    if (!value) {
-      if (is_required(schema, name)) problems.push_back("'" + name + "' is missing");
+    asked.insert(name);
+    const auto value = given.find(name);
+    if (value == given.end()) {
+      if (required.count(name) != 0) problems.push_back("'" + name + "' is missing");
       continue;
     }
-    const std::string problem = problem_of(field->value, *value);
+    const std::string problem = problem_of(field->value, value->second);
     if (!problem.empty()) problems.push_back("'" + name + "' " + problem);
   }
-  std::unordered_set<std::string> names;
-  json::Members given(content);
-  while (const auto member = given.next()) {
-    const std::string name = json::decode_string(member->key).value_or("");
-    // Who reads the answer may take the one that was not looked at.
-    if (!names.insert(name).second) problems.push_back("'" + name + "' is given twice");
-    if (!json::find(properties, name)) problems.push_back("'" + name + "' is not asked for");
+  for (const std::string& name : names) {
+    if (asked.count(name) == 0) problems.push_back("'" + name + "' is not asked for");
   }
   return problems;
 }

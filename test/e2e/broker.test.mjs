@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import test from 'node:test';
 
@@ -211,6 +212,35 @@ test('broker: mcpx call --wait waits for whoever answers', async (t) => {
   const done = await call;
   assert.equal(done.code, 0, done.stderr);
   assert.deepEqual(JSON.parse(done.stdout), { answer: ADA });
+});
+
+test('broker: a call that asks two things at once, waited for by one that leaves and one that stays', async (t) => {
+  const daemon = await start(t, {}, { new: stdio('modern') });
+  const begun = await daemon.rest('/v1/tools/new__ask/call', { method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ arguments: { kinds: ['form', 'url'] }, questions: 'return' }) });
+  assert.equal(begun.status, 202, begun.text);
+  const { call } = begun.json();
+  const rows = await waiting(daemon, 2);
+  const wait = (after, seconds = 0) => daemon.rest(`/v1/calls/${call}?wait=${seconds}&after=${after}`);
+  const first = (await wait('')).json().questions.map(({ id }) => id);
+  assert.deepEqual(first.toSorted(), rows.map(({ id }) => id).toSorted());
+  assert.deepEqual((await wait(first[0])).json().questions.map(({ id }) => id), [first[1]]);
+  assert.deepEqual((await wait(first[1])).json().questions, [], 'what was told before is not told again');
+
+  // Two that wait; the first to come goes before there is anything to hear.
+  const socket = net.connect(daemon.port, '127.0.0.1');
+  socket.write(`GET /v1/calls/${call}?wait=60&after=${first[1]} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  await eventually('it waits', async () => (await daemon.status()).connections >= 2);
+  const { connections } = await daemon.status();
+  socket.destroy();
+  await eventually('it is gone', async () => (await daemon.status()).connections < connections);
+  const stays = wait(first[1], 60);
+  const answers = { form: { content: { name: 'Ada' } }, url: {} };
+  for (const { id, kind } of rows) assert.equal((await post(daemon, id, 'accept', answers[kind])).status, 200);
+  const outcome = await stays;
+  assert.equal(outcome.status, 200, outcome.text);
+  assert.equal((await wait('')).status, 404, 'it is had once');
 });
 
 test('broker: events tell what happens to questions, and go on where a reader stopped', async (t) => {

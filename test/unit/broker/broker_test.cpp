@@ -87,7 +87,9 @@ Task<void> answered_body(Store& store) {
   Asking asking(Shard::current());
   asking.ask(broker, origin("call"));
   const std::string id = co_await asking.told.wait();
-  const auto waiting = co_await broker.list("pending");
+  const auto waiting_read = co_await broker.list("pending");
+  REQUIRE(waiting_read.has_value());
+  const auto& waiting = *waiting_read;
   REQUIRE(waiting.size() == 1);
   CHECK(waiting[0].id == id);
   CHECK(waiting[0].target == "create");
@@ -113,7 +115,9 @@ Task<void> answered_body(Store& store) {
   REQUIRE(nobody.has_error());
   CHECK(nobody.error().code == "broker.unknown");
 
-  const auto audited = co_await broker.find(id);
+  const auto audited_read = co_await broker.find(id);
+  REQUIRE(audited_read.has_value());
+  const auto& audited = *audited_read;
   REQUIRE(audited.has_value());
   CHECK(audited->surface == "cli");
   CHECK(audited->answered_by == "ann");
@@ -121,7 +125,9 @@ Task<void> answered_body(Store& store) {
   std::vector<std::string> ids = {id};
   broker.release(std::move(ids));
   co_await written(store);
-  const auto over = co_await broker.find(id);
+  const auto over_read = co_await broker.find(id);
+  REQUIRE(over_read.has_value());
+  const auto& over = *over_read;
   REQUIRE(over.has_value());
   CHECK(over->result.empty());
   CHECK(over->used);
@@ -177,10 +183,14 @@ Task<void> ends_body(Store& store) {
   CHECK(gone.asked.response.result == R"({"action":"cancel"})");
   CHECK(broker.pending() == 0);
   co_await broker.join();
-  const auto expired = co_await broker.find(late_id);
+  const auto expired_read = co_await broker.find(late_id);
+  REQUIRE(expired_read.has_value());
+  const auto& expired = *expired_read;
   REQUIRE(expired.has_value());
   CHECK(expired->state == "expired");
-  const auto withdrawn = co_await broker.find(gone_id);
+  const auto withdrawn_read = co_await broker.find(gone_id);
+  REQUIRE(withdrawn_read.has_value());
+  const auto& withdrawn = *withdrawn_read;
   REQUIRE(withdrawn.has_value());
   CHECK(withdrawn->state == "withdrawn");
 }
@@ -260,7 +270,9 @@ Task<void> restarted_body(Store& store, const std::string& id) {
   CHECK(asking.asked.response.result == R"({"action":"accept","content":{"name":"Ann"}})");
   CHECK(asking.asked.id == id);
   co_await broker.join();
-  const auto orphans = co_await broker.list("orphaned");
+  const auto orphans_read = co_await broker.list("orphaned");
+  REQUIRE(orphans_read.has_value());
+  const auto& orphans = *orphans_read;
   CHECK(orphans.size() == 1);
 }
 
