@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -15,6 +16,7 @@ constexpr std::array<std::string_view, 5> kStatuses = {"working", "input_require
                                                        "failed", "cancelled"};
 // Of one task at once; what asks for more is not well.
 constexpr std::size_t kQuestionsAtMost = 64;
+constexpr std::size_t kLongestMessage = 4 * 1024;  // statusMessage is a line for a person
 
 std::optional<std::int64_t> number(json::Raw object, std::string_view key) {
   const auto value = json::find(object, key);
@@ -31,6 +33,9 @@ std::vector<Question> read_questions(json::Raw task) {
     auto key = json::decode_string(member->key);
     auto method = json::find_string(member->value, "method");
     if (!key || !method || questions.size() == kQuestionsAtMost) continue;
+    const bool twice = std::any_of(questions.begin(), questions.end(),
+                                   [&key](const Question& one) { return one.key == *key; });
+    if (twice) continue;
     const json::Raw params = json::find(member->value, "params").value_or("{}");
     questions.emplace_back(std::move(*key), std::move(*method), std::string(params));
   }
@@ -65,7 +70,7 @@ std::optional<Report> read_report(json::Raw task, mcp::Era era) {
   Report report;
   report.id = std::move(*id);
   report.status = *status;
-  report.message = json::find_string(task, "statusMessage").value_or("");
+  report.message = json::find_string(task, "statusMessage").value_or("").substr(0, kLongestMessage);
   report.ttl = number(task, modern ? "ttlMs" : "ttl");
   report.poll = number(task, modern ? "pollIntervalMs" : "pollInterval");
   if (!modern) return report;

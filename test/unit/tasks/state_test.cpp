@@ -123,6 +123,18 @@ TEST_CASE("tasks belong to a principal, or to the session that nobody else is in
   CHECK_FALSE(owner("p", "", "x").owns(owner("p", "", "y")));
 }
 
+TEST_CASE("a report that says too much is cut to what is needed") {
+  const std::string task =
+      R"({"taskId":"a","status":"input_required","statusMessage":")" + std::string(100'000, 'x') +
+      R"(","inputRequests":{"a":{"method":"m"},"\u0061":{"method":"n"},"b":{"method":"m"}}})";
+  const auto report = read_report(task, mcp::Era::modern);
+  REQUIRE(report.has_value());
+  CHECK(report->message.size() == 4096);
+  REQUIRE(report->questions.size() == 2);  // a key names one question
+  CHECK(report->questions[0].method == "m");
+  CHECK(report->questions[1].key == "b");
+}
+
 TEST_CASE("ids cannot be guessed", "[req:tasks-unbound-secure-ids]") {
   const std::string id = random_id();
   CHECK(id.size() == 32);
