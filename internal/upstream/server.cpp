@@ -65,6 +65,19 @@ Error unknown_type(const std::string& server) {
                "update mcpx, or report this to the server's author");
 }
 
+// A server makes a task only of a call whose client takes one (SEP-2663, "Capability
+// Negotiation"); whoever does not would take it for the result.
+bool takes_tasks(const call::Caller& caller) {
+  return mcp::extension_settings(caller.client_capabilities, mcp::kTasks).has_value() ||
+         json::find(caller.extensions, mcp::kTasks).has_value();
+}
+
+Error unwanted_task(const std::string& server) {
+  return Error("upstream.bad_frame",
+               fmt::format("server {} made a task of a call whose client takes none", server),
+               "report this to the server's author");
+}
+
 // What a caller gets for the reply to its call, or for the lack of one.
 call::Outcome outcome_of(Answered answered, const std::string& server) {
   Reply& reply = answered.reply;
@@ -150,10 +163,12 @@ Task<call::Outcome> Server::call(const call::Call& call) {
   const mcp::ResultType type = type_of(answered);
   if (type == mcp::ResultType::unknown && !has_extensions(call, impl)) {
     answered.reply = unknown_type(impl.config.name);
+  } else if (type == mcp::ResultType::task && !takes_tasks(call.caller)) {
+    answered.reply = unwanted_task(impl.config.name);
   }
   call::Outcome outcome = outcome_of(std::move(answered), impl.config.name);
   outcome.needs_input = type == mcp::ResultType::input_required;
-  outcome.is_task = type == mcp::ResultType::task;
+  outcome.is_task = outcome.ok() && type == mcp::ResultType::task;
   co_return outcome;
 }
 

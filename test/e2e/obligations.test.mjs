@@ -173,6 +173,17 @@ test(req('what a modern server refuses for want of a capability is a 400 with it
   }
 });
 
+test('a server that makes a task of a call whose client takes none has answered wrongly', async (t) => {
+  const upstream = await ScriptedHttpServer.start(t, { era: 'modern', tools: [PING] });
+  upstream.on('tools/call', { result: '{"resultType":"task","taskId":"1","status":"working","ttlMs":1000}' });
+  const daemon = await Daemon.start(t, { servers: { s: { url: upstream.url } } });
+  const { message } = await modern(daemon.url, 'tools/call', { name: 's__ping', arguments: {} });
+  assert.equal(message.error?.data.code, 'upstream.bad_frame', JSON.stringify(message));
+  const called = await daemon.rest('/v1/tools/s__ping/call', { method: 'POST',
+    headers: { 'content-type': 'application/json' }, body: '{"arguments":{}}' });
+  assert.equal(called.json().error?.code, 'upstream.bad_frame', called.text);
+});
+
 // `mcpx connect`, line by line.
 function connect(t, daemon) {
   const child = spawn(binary('mcpx'), ['connect', '--url', daemon.url],
