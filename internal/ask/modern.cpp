@@ -96,8 +96,12 @@ call::Outcome relayed(const Modern& request, call::Outcome outcome, std::size_t 
 }
 
 // The same after what the client cannot be asked was asked of who stands in for it.
-Task<call::Outcome> pass_on(const Modern& request, const call::Call& made, call::Outcome outcome,
+Task<call::Outcome> pass_on(const Modern& request, const call::Call& first, call::Outcome outcome,
                             std::size_t round) {
+  std::optional<call::Call> again;
+  if (request.again) again = request.again(first, outcome);
+  if (again) outcome = co_await request.server.call(*again);
+  const call::Call& made = again ? *again : first;
   if (!request.otherwise || !needs_input(outcome)) {
     co_return relayed(request, std::move(outcome), round);
   }
@@ -261,7 +265,8 @@ Task<call::Outcome> call_modern(const Modern& request) {
   const bool fresh = !json::find(call.params, "requestState");
   if (fresh && request.server.era() == mcp::Era::modern) {
     call::Outcome outcome = co_await request.server.call(call);
-    if (!needs_input(outcome)) co_return outcome;
+    const bool over = outcome.ok() || !request.again;
+    if (over && !needs_input(outcome)) co_return outcome;
     co_return co_await pass_on(request, call, std::move(outcome), 0);
   }
   const std::string binding = binding_for(request);

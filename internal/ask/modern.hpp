@@ -6,7 +6,9 @@
 // has the key. Thread: the request's shard.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -38,6 +40,10 @@ struct Modern {
   std::shared_ptr<call::Asker> otherwise;
   mcp::Askable otherwise_askable = 0;
   BeforeRound before_otherwise;  // see answer_beside()
+  // The call as it is to be made once more after such an outcome; none: that is its answer. May be
+  // null.
+  std::function<std::optional<call::Call>(const call::Call& made, const call::Outcome& outcome)>
+      again;
   const States* states = nullptr;
   store::Store* store = nullptr;  // where it is kept which states were used; null: nowhere
   std::span<Desk* const> desks;   // by shard index; null where there is none

@@ -377,8 +377,6 @@ Task<void> ChangeStreams::serve_listen(http::Exchange& exchange, Listen listen) 
   Stream stream(*this, exchange, listen.endpoint, listen.wanted);
   stream.meta = subscription_meta(listen.id);
   stream.tasks.insert(listen.tasks.begin(), listen.tasks.end());
-  for (const std::string& params : listen.finished)
-    stream.say_task(params);
   // Listed before anybody agrees, so that no news is lost in between.
   for (const Wish& wish : listen.wishes)
     stream.watched.emplace(wish.watched.key(), wish.watched);
@@ -408,8 +406,23 @@ Task<void> ChangeStreams::serve_watching(http::Exchange& exchange, Stream& strea
       notification(mcp::Method::notify_subscriptions_acknowledged, acknowledged.take());
   const Result<void> sent = co_await exchange.send_event(first);
   if (!sent) co_return;
+  co_await tell_finished(exchange, stream, listen);
   co_await run(exchange, stream);
   if (stream.graceful) co_await end_listen(exchange, listen.id, stream.why);
+}
+
+// Those that ended before the stream was there. One after another: each may be as long as results
+// are.
+Task<void> ChangeStreams::tell_finished(http::Exchange& exchange, Stream& stream,
+                                        const Listen& listen) {
+  for (const std::string& id : listen.tasks) {
+    if (stream.ended) break;
+    const std::string params = co_await listen.finished(id);
+    if (params.empty()) continue;
+    stream.say_task(params);
+    const Result<void> sent = co_await send_messages(exchange, stream);
+    if (!sent) stream.end(false);
+  }
 }
 
 // notifications/cancelled must come while the request is in progress, so it goes before the result

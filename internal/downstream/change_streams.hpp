@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -49,8 +50,9 @@ struct Listen {
   std::string id, endpoint;
   ChangeSet wanted = 0;
   std::vector<Wish> wishes;
-  std::vector<std::string> tasks;     // ids that it is told of
-  std::vector<std::string> finished;  // raw params of the notifications of those that are over
+  std::vector<std::string> tasks;  // ids that it is told of
+  // The raw params of the notification of one that is over; empty for another.
+  std::function<Task<std::string>(const std::string& id)> finished;
 };
 
 class ChangeStreams {
@@ -88,6 +90,7 @@ class ChangeStreams {
                        std::shared_ptr<upstream::Server> now);
   static void drop_refused(Stream& stream, const std::vector<Wish>& wishes);
   Task<void> serve_watching(http::Exchange& exchange, Stream& stream, const Listen& listen);
+  Task<void> tell_finished(http::Exchange& exchange, Stream& stream, const Listen& listen);
   Task<void> run(http::Exchange& exchange, Stream& stream);
   Task<void> end_listen(http::Exchange& exchange, std::string_view id, std::string_view why);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "ask/modern.hpp"
@@ -241,6 +243,15 @@ std::optional<Answer> check_mirrored(const Request& request, const registry::End
   return Answer::error(mcp::kHeaderMismatch, "Header mismatch: " + *wrong, {}, 400);
 }
 
+std::function<std::optional<call::Call>(const call::Call&, const call::Outcome&)> declaring(
+    TaskCall& tasks) {
+  return [&tasks](const call::Call& made, const call::Outcome& outcome) {
+    std::optional<call::Call> again;
+    if (tasks.must_declare(outcome)) tasks.declare(again.emplace(made));
+    return again;
+  };
+}
+
 // A call on whose way something may be asked: of the caller, or of who stands in for it. `call` is
 // not used any more after it. `tasks` (null: none) sees to what became a task all the same.
 Task<call::Outcome> call_asking(const Request& request, const EndpointPtr& endpoint,
@@ -254,6 +265,7 @@ Task<call::Outcome> call_asking(const Request& request, const EndpointPtr& endpo
     modern.otherwise = substitute.asker();
     modern.otherwise_askable = substitute.askable();
     modern.before_otherwise = substitute.remembering(server.name(), call);
+    if (tasks) modern.again = declaring(*tasks);
     call::Outcome answered = co_await ask::call_modern(modern);
     if (tasks) co_await tasks->settle(call, answered);
     co_return answered;
@@ -261,6 +273,10 @@ Task<call::Outcome> call_asking(const Request& request, const EndpointPtr& endpo
   substitute.stand_in(call.caller);
   if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
   call::Outcome outcome = co_await server.call(call);
+  if (tasks && tasks->must_declare(outcome)) {
+    tasks->declare(call);
+    outcome = co_await server.call(call);
+  }
   if ((substitute.askable() & mcp::kAskUrl) && ask::asks_for_urls(outcome)) {
     co_await ask::call_after_visits(server, call, outcome, rounds);
   }
@@ -296,13 +312,25 @@ Answer answer_of(const Request& request, const registry::Target& target, call::O
   return spell(std::move(outcome), request, target);
 }
 
+Task<call::Outcome> call_plainly(upstream::Server& server, call::Call& call, TaskCall& tasks) {
+  if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
+  call::Outcome outcome = co_await server.call(call);
+  if (tasks.must_declare(outcome)) {
+    tasks.declare(call);
+    outcome = co_await server.call(call);
+  }
+  co_return outcome;
+}
+
 // A call where calls may become tasks. What such a task asks is for its client: nobody stands in.
 Task<Answer> forward_with_tasks(const Request& request, const EndpointPtr& endpoint,
                                 const registry::Target& target, call::Call& call) {
   TaskCall tasks(request, endpoint, target);
   if (auto refusal = tasks.prepare(call)) co_return *std::move(refusal);
   upstream::Server& server = *target.server;
-  const bool may_ask = request.modern() && !tasks.makes_call() && ask::may_ask(call);
+  std::optional<call::Outcome> raced;
+  if (tasks.makes_call()) raced = co_await tasks.make_call(call);
+  const bool may_ask = request.modern() && !raced && ask::may_ask(call);
   call::Outcome outcome;
   if (!tasks.wanted() && (may_ask || Substitute::stands_in(request))) {
     outcome = co_await call_asking(request, endpoint, server, call, &tasks);
@@ -312,8 +340,11 @@ Task<Answer> forward_with_tasks(const Request& request, const EndpointPtr& endpo
     const ask::Modern modern = modern_call(request, endpoint, server, call);
     outcome = co_await ask::call_modern(modern);
   } else {
-    if (!server.config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
-    outcome = co_await tasks.make_call(call);
+    if (raced) {
+      outcome = std::move(*raced);
+    } else {
+      outcome = co_await call_plainly(server, call, tasks);
+    }
     const bool asks = request.modern() ? outcome.needs_input : ask::needs_input(outcome);
     if (asks) co_await take_input(request, endpoint, server, call, outcome);
   }

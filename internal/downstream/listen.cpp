@@ -77,21 +77,23 @@ std::vector<Wish> wishes_of(const Post& post, const registry::Endpoint& endpoint
   return wishes;
 }
 
-// Of the ids it names those of its own tasks, as many as one may have.
+// Of the ids it names those of its own tasks, each once, as many as one may have.
 Task<void> wish_tasks(const Post& post, json::Raw filter, Listen& listen) {
-  std::vector<std::string> ids;
+  std::set<std::string> named;
   json::Elements elements(json::find(filter, "taskIds").value_or("[]"));
   while (const auto element = elements.next()) {
-    if (ids.size() == post.core.config().limits.subscriptions) break;
-    ids.push_back(json::decode_string(*element).value_or(""));
+    if (named.size() == post.core.config().limits.subscriptions) break;
+    named.insert(json::decode_string(*element).value_or(""));
   }
-  if (ids.empty()) co_return;
+  if (named.empty()) co_return;
+  std::vector<std::string> ids(named.begin(), named.end());
   tasks::Owner owner;
   owner.principal = post.exchange.principal();
   owner.endpoint = post.endpoint;
-  TaskWishes wishes = co_await task_wishes(post.core, std::move(owner), std::move(ids));
-  listen.tasks = std::move(wishes.known);
-  listen.finished = std::move(wishes.finished);
+  listen.finished = [&core = post.core, owner](const std::string& id) {
+    return finished_task(core, owner, id);
+  };
+  listen.tasks = co_await known_tasks(post.core, std::move(owner), std::move(ids));
 }
 
 // Counts a stream that is told of tasks.

@@ -117,13 +117,28 @@ void TaskCall::tell_modern(call::Call& call) {
 
 // --- Making it
 
-Task<call::Outcome> TaskCall::make_call(call::Call& call) {
-  if (races_) co_return co_await race(call);
-  co_return co_await target_.server->call(call);
+bool TaskCall::must_declare(const call::Outcome& outcome) const {
+  // A modern client at the server's own endpoint hears from it what it should have declared.
+  const bool relayed = request_.modern() && !request_.endpoint.empty();
+  return wish_ == Wish::none && target_.tasks && !relayed && insists(outcome);
 }
 
-Task<call::Outcome> TaskCall::race(call::Call& call) {
+void TaskCall::declare(call::Call& call) {
+  if (request_.modern()) {
+    const json::Raw own = call.caller.client_capabilities;
+    const std::string extensions = with_tasks(json::find(own, "extensions").value_or("{}"));
+    capabilities_ = mcp::with_extensions(std::string(own), extensions);
+    call.caller.client_capabilities = capabilities_;
+  } else {
+    tell_modern(call);
+  }
+  call.message = nullptr;  // what it declares is not what its message says
+}
+
+Task<std::optional<call::Outcome>> TaskCall::make_call(call::Call& call) {
   const std::shared_ptr<tasks::Book> book = request_.core.tasks;
+  const mcp::Askable own = call.caller.askable;
+  if (!target_.server->config().roots.empty()) call.caller.askable |= mcp::kAskRoots;
   tasks::Book::Slow slow(call);
   slow.server = target_.server_name;
   slow.owner = owner_of(request_);
@@ -135,9 +150,14 @@ Task<call::Outcome> TaskCall::race(call::Call& call) {
     return book->call_or_task(slow);
   };
   tasks::Book::Raced raced = co_await runtime::run_on<tasks::Book::Raced>(book->home(), there);
+  if (raced.full) {
+    races_ = false;
+    call.caller.askable = own;
+    co_return std::nullopt;
+  }
   became_ = std::move(raced.task);
-  if (raced.outcome) co_return std::move(*raced.outcome);
-  co_return call::Outcome();
+  if (became_) raced.outcome.emplace();
+  co_return std::move(raced.outcome);
 }
 
 // --- What came of it
@@ -159,21 +179,6 @@ tasks::Made TaskCall::made(const call::Call& call, mcp::Era era, tasks::Report r
 
 Task<std::optional<Answer>> TaskCall::settle(call::Call& call, call::Outcome& outcome) {
   if (became_) co_return Answer::result(created_result(*became_, request_));
-  // A modern client at the server's own endpoint hears from it what it should have declared.
-  const bool relayed = request_.modern() && !request_.endpoint.empty();
-  if (wish_ == Wish::none && target_.tasks && !relayed && insists(outcome)) {
-    if (request_.modern()) {
-      const std::string extensions =
-          with_tasks(json::find(call.caller.client_capabilities, "extensions").value_or("{}"));
-      capabilities_ =
-          mcp::with_extensions(std::string(call.caller.client_capabilities), extensions);
-      call.caller.client_capabilities = capabilities_;
-    } else {
-      tell_modern(call);
-    }
-    call.message = nullptr;  // what it declares is not what its message says
-    outcome = co_await target_.server->call(call);
-  }
   if (!outcome.ok()) co_return std::nullopt;
   const mcp::Era era = mcp::era_of(outcome.from);
   std::optional<tasks::Report> report;

@@ -40,14 +40,18 @@ class TaskCall {
   std::optional<Answer> prepare(call::Call& call);
   // True for a call that becomes a task when it takes long, or asks something.
   bool makes_call() const { return races_; }
-  Task<call::Outcome> make_call(call::Call& call);
+  // Nothing: there are too many tasks already, and it is as if it could not.
+  Task<std::optional<call::Outcome>> make_call(call::Call& call);
+  // True if the server insists on tasks: then it is told that it may have them, and called again
+  // before anything else is done with what came back.
+  bool must_declare(const call::Outcome& outcome) const;
+  void declare(call::Call& call);
   // When it is answered: the answer, if it became a task; else the outcome is one of a plain call.
   Task<std::optional<Answer>> settle(call::Call& call, call::Outcome& outcome);
 
  private:
   enum class Wish : std::uint8_t { none, legacy, modern };
   void read_wish();
-  Task<call::Outcome> race(call::Call& call);
   std::optional<Answer> prepare_legacy(call::Call& call);
   void tell_modern(call::Call& call);
   tasks::Made made(const call::Call& call, mcp::Era era, tasks::Report report) const;

@@ -319,30 +319,31 @@ Task<Answer> serve_tasks(Request& request) {
 
 namespace {
 
-// On the book's shard. A task that is over may have ended before anybody listened.
-Task<TaskWishes> wishes_there(tasks::Book& book, const tasks::Owner& owner,
-                              const std::vector<std::string>& ids) {
-  TaskWishes wishes;
+using Ids = std::vector<std::string>;
+// On the book's shard.
+Task<Ids> known_there(tasks::Book& book, const tasks::Owner& owner, const Ids& ids) {
+  Ids known;
   for (const std::string& id : ids) {
-    if (!book.knows(id, owner)) continue;
-    wishes.known.push_back(id);
-    std::string wanted = id;
-    tasks::Owner whose = owner;
-    const tasks::Told told = co_await book.get(std::move(wanted), std::move(whose));
-    if (!told.state || !tasks::is_over(told.state->status)) continue;
-    wishes.finished.push_back(modern_task(json::ObjectBuilder(), *told.state));
+    if (book.knows(id, owner)) known.push_back(id);
   }
-  co_return wishes;
+  co_return known;
 }
 
 }  // namespace
 
-Task<TaskWishes> task_wishes(Core& core, tasks::Owner owner, std::vector<std::string> ids) {
+Task<Ids> known_tasks(Core& core, tasks::Owner owner, Ids ids) {
   const std::shared_ptr<tasks::Book> book = core.tasks;
-  const std::function<Task<TaskWishes>()> there = [&book, &owner, &ids] {
-    return wishes_there(*book, owner, ids);
+  const std::function<Task<Ids>()> there = [&book, &owner, &ids] {
+    return known_there(*book, owner, ids);
   };
-  co_return co_await runtime::run_on<TaskWishes>(book->home(), there);
+  co_return co_await runtime::run_on<Ids>(book->home(), there);
+}
+
+Task<std::string> finished_task(Core& core, tasks::Owner owner, std::string id) {
+  const At at = [&id, &owner](tasks::Book& book) { return book.peek(id, owner); };
+  const tasks::Told told = co_await at_book(core, at);
+  if (!told.state || !tasks::is_over(told.state->status)) co_return std::string();
+  co_return modern_task(json::ObjectBuilder(), *told.state);
 }
 
 }  // namespace mcpx::downstream

@@ -35,11 +35,10 @@ runtime::CancelSource::Subscription until_cancelled(const Request& request,
                                                     const std::shared_ptr<tasks::Wait>& wait);
 std::shared_ptr<tasks::Wait> wait_of(const Request& request, mcp::Askable askable);
 
-// Of a subscriptions/listen: those of the ids that its client may be told of, and the params of the
-// notifications of those that are over.
-struct TaskWishes {
-  std::vector<std::string> known, finished;
-};
-Task<TaskWishes> task_wishes(Core& core, tasks::Owner owner, std::vector<std::string> ids);
+// Of a subscriptions/listen: those of the ids that its client may be told of.
+Task<std::vector<std::string>> known_tasks(Core& core, tasks::Owner owner,
+                                           std::vector<std::string> ids);
+// The raw params of the notification of a task that is over; empty for another.
+Task<std::string> finished_task(Core& core, tasks::Owner owner, std::string id);
 
 }  // namespace mcpx::downstream

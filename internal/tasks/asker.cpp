@@ -11,6 +11,8 @@ namespace {
 // Questions out at once; more are not passed on.
 constexpr std::size_t kAtMost = 16;
 
+constexpr std::string_view kUnheard = "the call could not become a task, which can be asked";
+
 std::string_view name_of(mcp::QuestionKind kind) {
   switch (kind) {
     case mcp::QuestionKind::form:
@@ -36,6 +38,7 @@ class Book::Asker final : public call::Asker {
     if (!job || job->over() || book_.closing_) {
       co_return call::Response::none(question.kind, "the task is over");
     }
+    if (job->unheard) co_return call::Response::none(question.kind, kUnheard);
     if (job->open.size() >= kAtMost) {
       co_return call::Response::none(question.kind, "the client is asked too much already");
     }
@@ -72,6 +75,12 @@ class Book::Asker final : public call::Asker {
   Book& book_;
   std::weak_ptr<Job> job_;
 };
+
+void Book::hear_nothing(Job& job) {
+  job.unheard = true;
+  for (Open* open : job.open)
+    open->answer.set(call::Response::none(open->question.kind, kUnheard));
+}
 
 std::shared_ptr<call::Asker> Book::asker_of(const JobPtr& job) {
   return std::make_shared<Asker>(*this, job);

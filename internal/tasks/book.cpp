@@ -36,8 +36,13 @@ Told full(const config::Config& config) {
 }
 
 Told stopping() {
-  const Error error("upstream.stopped", "mcpx is shutting down", "ask again when it is back");
-  return Told(error_text(mcp::kUpstreamFailure, error));
+  return Told(error_text(mcp::kUpstreamFailure, stopped()));
+}
+
+Told unheard() {
+  const Error error("request.cancelled", "the client was gone when the task asked it something",
+                    "ask for the result again");
+  return Told(error_text(mcp::kRequestCancelled, error));
 }
 
 Told not_kept() {
@@ -58,6 +63,7 @@ Book::Book(runtime::Shard& home, store::Store* store, Hooks hooks)
       store_(store),
       hooks_(std::move(hooks)),
       alarm_(home, [this] { sweep(); }),
+      grace_(home, [this] { over_.cancel("mcpx is shutting down"); }),
       tasks_(home) {}
 Book::~Book() = default;
 
@@ -71,7 +77,10 @@ JobPtr Book::make(Kind kind, std::string server, Owner owner, Origin origin) {
   job->state.created = job->state.updated = unix_now();
   job->state.ttl = hooks_.config().tasks.ttl.count();
   job->state.poll = 1'000;
-  std::erase_if(all_, [](const std::weak_ptr<Job>& one) { return one.expired(); });
+  if (all_.size() >= tidy_at_) {
+    std::erase_if(all_, [](const std::weak_ptr<Job>& one) { return one.expired(); });
+    tidy_at_ = std::max<std::size_t>(2 * all_.size(), 64);
+  }
   all_.push_back(job);
   return job;
 }
@@ -94,11 +103,28 @@ JobPtr Book::find(const std::string& id, const Owner& owner) const {
 }
 
 bool Book::has_room(const Owner& owner) const {
-  if (closing_ || jobs_.size() >= kAtMost) return false;
-  const auto theirs = std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
-    return owner.owns(entry.second->owner);
-  });
-  return static_cast<std::size_t>(theirs) < hooks_.config().tasks.limit;
+  if (counted_ >= kAtMost) return false;
+  const auto theirs = owned_.find(owner.key());
+  return (theirs == owned_.end() ? 0 : theirs->second) < hooks_.config().tasks.limit;
+}
+
+bool Book::take_place(Job& job) {
+  if (!has_room(job.owner)) return false;
+  count(job);
+  return true;
+}
+
+void Book::count(Job& job) {
+  job.counted = true;
+  ++owned_[job.owner.key()];
+  ++counted_;
+}
+
+void Book::free_place(Job& job) {
+  if (!std::exchange(job.counted, false)) return;
+  const auto theirs = owned_.find(job.owner.key());
+  if (--theirs->second == 0) owned_.erase(theirs);
+  --counted_;
 }
 
 void Book::publish(Job& job) {
@@ -111,8 +137,9 @@ void Book::publish(Job& job) {
 // --- Calls that a server made tasks of
 
 Task<Told> Book::adopt(Made made) {
+  if (closing_) co_return stopping();
   const JobPtr job = make(made);
-  if (!has_room(made.owner)) {
+  if (!take_place(*job)) {
     tasks_.spawn("cancel task", cancel_at_server(job));
     co_return full(hooks_.config());
   }
@@ -127,8 +154,9 @@ Task<Told> Book::adopt(Made made) {
 }
 
 Task<Told> Book::adopt_done(Made made, std::string result, mcp::Revision from) {
-  if (!has_room(made.owner)) co_return full(hooks_.config());
+  if (closing_) co_return stopping();
   const JobPtr job = make(Kind::own, made.server, made.owner, made.origin);
+  if (!take_place(*job)) co_return full(hooks_.config());
   const bool kept = co_await keep(job);
   if (!kept) co_return not_kept();
   // It begins as every task does ("Task Status Lifecycle"); what came of it is there to be asked
@@ -152,6 +180,9 @@ Task<call::Outcome> Book::see_through(Made made, std::shared_ptr<Wait> wait) {
   if (!is_over(job->state.status)) {
     const bool late = job->gone;
     remove(job);
+    if (closing_ || wait->interrupted) {
+      co_return call::Outcome::of_failure(mcp::kUpstreamFailure, stopped(), made.server);
+    }
     tasks_.spawn("cancel task", cancel_at_server(job));
     const Error error =
         late ? Error("upstream.timeout",
@@ -180,6 +211,12 @@ Task<Told> Book::get(std::string id, Owner owner) {
   const JobPtr job = find(id, owner);
   if (!job) co_return unknown(id);
   if (job->kind == Kind::modern && !job->over()) co_await poll(job);
+  co_return co_await told(job);
+}
+
+Task<Told> Book::peek(std::string id, Owner owner) {
+  const JobPtr job = find(id, owner);
+  if (!job) co_return unknown(id);
   co_return co_await told(job);
 }
 
@@ -241,9 +278,10 @@ Task<Told> Book::cancel(std::string id, Owner owner) {
 Task<Told> Book::result(std::string id, Owner owner, std::shared_ptr<Wait> wait) {
   const JobPtr job = find(id, owner);
   if (!job) co_return unknown(id);
-  co_await wait_for(job, std::move(wait));
-  if (closing_ && !job->over()) co_return stopping();
-  if (!is_over(job->state.status)) co_return unknown(id);
+  co_await wait_for(job, wait);
+  if ((closing_ || wait->interrupted) && !job->over()) co_return stopping();
+  if (!job->over()) co_return unheard();
+  if (job->gone) co_return unknown(id);
   co_return co_await told(job);
 }
 
@@ -270,94 +308,12 @@ std::optional<Book::Page> Book::list(const Owner& owner, const std::string& curs
   return page;
 }
 
-// --- Who waits
-
-void Book::give_up(Wait& wait) {
-  wait.given_up = true;
-  wait.waiter.wake();
-}
-
-Task<void> Book::wait_for(JobPtr job, std::shared_ptr<Wait> wait) {
-  const Watch watch(*job, wait->waiter);
-  runtime::TaskGroup asking(home_);
-  while (!job->over() && !closing_ && !wait->given_up) {
-    ask_what_waits(job, wait, asking);
-    co_await wait->waiter.wait();
-  }
-  wait->over.cancel("the task is over, or nobody waits for it");
-  co_await asking.join();
-}
-
-void Book::ask_what_waits(const JobPtr& job, const std::shared_ptr<Wait>& wait,
-                          runtime::TaskGroup& asking) {
-  for (const Question& question : job->state.questions) {
-    if (!job->being_asked.insert(question.key).second) continue;
-    asking.spawn("ask", ask_client(job, wait, question));
-  }
-}
-
-// Nothing is answered for a client that has only stopped waiting: another one may come.
-Task<void> Book::ask_client(JobPtr job, std::shared_ptr<Wait> wait, Question question) {
-  const auto kind = mcp::question_kind(question.method, question.params);
-  const mcp::Askable askable = wait->asker ? wait->askable : mcp::Askable{0};
-  const mcp::Askable needed = kind ? mcp::needed_for(*kind, question.params) : mcp::Askable{0};
-  call::Response response;
-  if (!kind) {
-    response = call::Response::of_error(rpc::error_object(
-        rpc::kInternalError, fmt::format("nobody has defined {}", question.method)));
-  } else if ((askable & needed) != needed) {
-    response = call::Response::of_error(mcp::undeclared_error(*kind, askable));
-  } else {
-    const std::string params =
-        with_related_task(question.params, job->kept ? job->state.id : std::string());
-    const call::Question asked(*kind, question.method, params, job->state.server);
-    response = co_await call::ask_caller(wait->asker, *wait->shard, asked, wait->over);
-  }
-  const bool elicitation = kind == mcp::QuestionKind::form || kind == mcp::QuestionKind::url;
-  if (elicitation && !response.error.empty()) {
-    response = call::Response::none(*kind, "the client answered with an error");
-  }
-  const bool wanted = !job->over() && !wait->over.cancelled() && !wait->given_up;
-  std::string key = question.key;
-  bool delivered = false;
-  if (wanted) delivered = co_await answer(job, std::move(key), std::move(response));
-  // A modern server may go on to name it until it has taken the answer; keys are used once.
-  if (!delivered || job->kind != Kind::modern) job->being_asked.erase(question.key);
-}
-
-Task<bool> Book::answer(JobPtr job, std::string key, call::Response response) {
-  if (job->kind != Kind::modern) {
-    for (Open* open : job->open) {
-      if (open->key == key) open->answer.set(response);
-    }
-    co_return true;
-  }
-  // inputResponses holds results only: a refusal ends the task, as it ends a call.
-  if (!response.error.empty()) {
-    tasks_.spawn("cancel task", cancel_at_server(job));
-    co_await finish(job, Status::failed, response.error, mcp::kLatestLegacy,
-                    "the client refused what the server asked");
-    co_return true;
-  }
-  json::ObjectBuilder answers;
-  json::ObjectBuilder params;
-  params.string("taskId", job->upstream_id);
-  params.raw("inputResponses", answers.raw(key, response.result).take());
-  std::string text = params.take();
-  const call::Outcome outcome =
-      co_await ask_server(job, mcp::Method::tasks_update, std::move(text), kNever);
-  if (!outcome.ok()) {
-    log::debug("task {}: an answer was not taken", job->state.id);
-    co_return false;
-  }
-  co_await poll(job);
-  co_return true;
-}
-
 // --- The end
 
 void Book::shut_down() {
-  closing_ = true;
+  if (!std::exchange(closing_, true)) {
+    grace_.set(Clock::now() + hooks_.config().shutdown_grace);
+  }
   for (const std::weak_ptr<Job>& weak : all_) {
     const JobPtr job = weak.lock();
     if (!job) continue;
@@ -370,6 +326,8 @@ void Book::shut_down() {
 Task<void> Book::join() {
   shut_down();
   alarm_.clear();
+  grace_.clear();
+  over_.cancel("mcpx is shutting down");
   co_await tasks_.join();
 }
 

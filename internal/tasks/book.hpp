@@ -5,6 +5,7 @@
 // when its server is gone, and its clients can be told of changes. A handle is given out when it is
 // in the store; what came of a task is there before anybody hears of it. After a restart those of
 // servers go on, the others have failed. Bounded per owner (`tasks.limit`) and by `tasks.ttl_max`.
+// A book that is shut down makes no tasks and asks its servers on for `shutdown_grace` at most.
 // Thread: home shard; values go in and come out.
 #pragma once
 
@@ -74,7 +75,7 @@ class Book {
   runtime::Shard& home() const { return home_; }
   Task<void> restore();  // once, at start-up: what an earlier daemon left
 
-  // Errors: task.limit, task.not_kept (then the server's task is cancelled).
+  // Errors: task.limit, task.not_kept (then the server's task is cancelled); upstream.stopped.
   Task<Told> adopt(Made made);
   // A call that was answered at once, for a client that asked for a task.
   Task<Told> adopt_done(Made made, std::string result, mcp::Revision from);
@@ -94,11 +95,13 @@ class Book {
   struct Raced {
     std::optional<call::Outcome> outcome;  // it was answered in time
     std::optional<State> task;             // or became one
+    bool full = false;                     // or was not made, as it cannot become one
   };
   Task<Raced> call_or_task(const Slow& slow);
 
   // Of requests. Errors: task.unknown; those of the server.
   Task<Told> get(std::string id, Owner owner);
+  Task<Told> peek(std::string id, Owner owner);  // as far as it is known: nobody is asked
   Task<Told> update(std::string id, Owner owner, std::string responses);
   Task<Told> cancel(std::string id, Owner owner);
   Task<Told> result(std::string id, Owner owner, std::shared_ptr<Wait> wait);
@@ -111,7 +114,7 @@ class Book {
   void give_up(Wait& wait);
 
   std::size_t size() const { return jobs_.size(); }
-  void shut_down();  // nothing waits for a server any more
+  void shut_down();  // no caller waits for a task any more
   Task<void> join();
 
  private:
@@ -133,6 +136,7 @@ class Book {
   // --- keeping.cpp
   store::TaskRow row_of(const Job& job, const State& state, bool tool_failed) const;
   Task<bool> keep(JobPtr job);
+  Task<bool> keep_end(const Job& job, const State& ended);
   Task<void> finish(JobPtr job, Status status, std::string outcome, mcp::Revision from,
                     std::string message);
   Task<void> fail(JobPtr job, Error error);
@@ -140,25 +144,34 @@ class Book {
   void restore_one(const store::TaskRow& row);
   void remove(const JobPtr& job);
   void sweep();
-  void set_alarm();
+  void ring_by(std::int64_t expires);
 
   // --- asker.cpp
   std::shared_ptr<call::Asker> asker_of(const JobPtr& job);
+  void hear_nothing(Job& job);  // what it asks is answered at once: there is nobody to ask
+
+  // --- waiting.cpp
+  Task<void> wait_for(JobPtr job, std::shared_ptr<Wait> wait);
+  void ask_what_waits(const JobPtr& job, const std::shared_ptr<Wait>& wait,
+                      runtime::TaskGroup& asking);
+  Task<void> ask_client(JobPtr job, std::shared_ptr<Wait> wait, Question question);
+  Task<bool> answer(JobPtr job, std::string key, call::Response response);
 
   // --- own.cpp
+  std::shared_ptr<Running> copy_of(const Slow& slow, const JobPtr& job);
+  Task<Raced> race(const Slow& slow, JobPtr job, std::shared_ptr<Running> running);
   Task<void> run(JobPtr job, std::shared_ptr<Running> running);
   Task<bool> become_task(JobPtr job);
 
   JobPtr make(Kind kind, std::string server, Owner owner, Origin origin);
   JobPtr make(const Made& made);
   JobPtr find(const std::string& id, const Owner& owner) const;
+  // Whether its owner may have one more, which the second counts, until remove() or keep() fails.
   bool has_room(const Owner& owner) const;
+  bool take_place(Job& job);
+  void count(Job& job);
+  void free_place(Job& job);
   void publish(Job& job);
-  Task<void> wait_for(JobPtr job, std::shared_ptr<Wait> wait);
-  void ask_what_waits(const JobPtr& job, const std::shared_ptr<Wait>& wait,
-                      runtime::TaskGroup& asking);
-  Task<void> ask_client(JobPtr job, std::shared_ptr<Wait> wait, Question question);
-  Task<bool> answer(JobPtr job, std::string key, call::Response response);
 
   runtime::Shard& home_;
   store::Store* store_;
@@ -166,7 +179,12 @@ class Book {
   bool closing_ = false;
   std::map<std::string, JobPtr, std::less<>> jobs_;  // those that are kept, by id
   std::vector<std::weak_ptr<Job>> all_;              // and those that nobody is to know of
-  runtime::Watchdog alarm_;                          // when the next one expires
+  std::size_t tidy_at_ = 64;                         // as many of them
+  std::map<std::string, std::size_t> owned_;  // by Owner::key(): those of it that are counted
+  std::size_t counted_ = 0;                   // of all owners
+  runtime::Watchdog alarm_;                   // when the next one expires
+  runtime::Watchdog grace_;                   // what is asked of servers is waited for
+  runtime::CancelSource over_;                // and no longer
   runtime::TaskGroup tasks_;
 };
 

@@ -69,8 +69,11 @@ Task<call::Outcome> Book::ask_server(JobPtr job, mcp::Method method, std::string
   job->origin.describe(call.caller);
   call.caller.asker = asker_of(job);
   call.caller.shard = &home_;
-  if (method == mcp::Method::tasks_result) call.caller.cancel = &job->cancel;
+  call.caller.cancel = method == mcp::Method::tasks_result ? &job->cancel : &over_;
   call::Outcome outcome = co_await server->call(call);
+  if (over_.cancelled() && !outcome.ok() && !is_servers_own(outcome)) {
+    co_return call::Outcome::of_failure(mcp::kUpstreamFailure, stopped(), server->name());
+  }
   co_return outcome;
 }
 

@@ -1,5 +1,6 @@
 #include "tasks/job.hpp"
 
+#include <fmt/format.h>
 #include <sys/random.h>
 
 #include <array>
@@ -13,6 +14,17 @@ namespace mcpx::tasks {
 std::string_view text(Kind kind) {
   constexpr std::array<std::string_view, 3> kKinds = {"modern", "legacy", "own"};
   return kKinds[static_cast<std::size_t>(kind)];
+}
+
+std::string Owner::key() const {
+  const std::string_view whose = !legacy()           ? std::string_view()
+                                 : principal.empty() ? std::string_view(session)
+                                                     : std::string_view("any");
+  return fmt::format("{}\n{}\n{}", principal, endpoint, whose);
+}
+
+Error stopped() {
+  return Error("upstream.stopped", "mcpx is shutting down", "ask again when it is back");
 }
 
 Origin::Origin(const call::Caller& caller)

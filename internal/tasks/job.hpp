@@ -40,6 +40,8 @@ struct Owner {
     }
     return !legacy() || !principal.empty() || session == task.session;
   }
+  // The same for those who own each other's.
+  std::string key() const;
 };
 
 // On whose behalf the server is asked for the task, long after the call.
@@ -64,6 +66,7 @@ struct Wait {
   runtime::Shard* shard = nullptr;  // where the asker lives
   // --- the book's shard
   bool given_up = false;
+  bool interrupted = false;  // mcpx is stopping
   runtime::Waiter waiter;
   runtime::CancelSource over;
 };
@@ -98,6 +101,8 @@ struct Job {
   bool kept = false;                   // it is in the store, and found by its id
   bool outcome_in_store = false;       // and nowhere else
   bool tool_failed = false;            // it completed with isError
+  bool counted = false;                // as one of its owner's
+  bool unheard = false;                // what it asks reaches nobody
   bool restored = false;               // an earlier daemon's
   bool ending = false;                 // how it ended is on its way to the store
   bool gone = false;                   // nobody can have it any more
@@ -126,6 +131,7 @@ class Watch {
   runtime::Waiter& waiter_;
 };
 
+Error stopped();          // what is told of a task when mcpx stops
 std::string random_id();  // 128 bits from the kernel, in hexadecimal
 
 }  // namespace mcpx::tasks

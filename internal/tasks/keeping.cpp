@@ -17,6 +17,9 @@ namespace {
 constexpr std::size_t kOutcomeHere = 4 * 1024;
 // In the column of the status: the outcome is not read to know this.
 constexpr std::string_view kToolFailed = "tool_failed";
+// How an end that the store did not take is offered again.
+constexpr int kTries = 3;
+constexpr Milliseconds kBetween{500};
 
 }  // namespace
 
@@ -47,12 +50,30 @@ Task<bool> Book::keep(JobPtr job) {
   if (store_) {
     store::TaskRow row = row_of(*job, job->state, false);
     const Result<void> done = co_await store_->tasks().put(std::move(row));
-    if (!done) co_return false;
+    if (!done) {
+      // It may still be written, late: then this is, after it.
+      store_->tasks().drop(job->state.id);
+      free_place(*job);
+      co_return false;
+    }
   }
   job->kept = true;
   jobs_.emplace(job->state.id, job);
-  set_alarm();
+  ring_by(job->expires());
   co_return true;
+}
+
+Task<bool> Book::keep_end(const Job& job, const State& ended) {
+  runtime::Timer pause(home_);
+  for (int tries = 1;; ++tries) {
+    store::TaskRow row = row_of(job, ended, job.tool_failed);
+    const Result<void> done = co_await store_->tasks().put(std::move(row));
+    if (done) co_return true;
+    if (tries == kTries || closing_) break;
+    co_await pause.sleep_for(kBetween);
+  }
+  log::warning("task {}: how it ended is not in the store; it is known until mcpx stops", ended.id);
+  co_return false;
 }
 
 // Nobody hears of the end before it is kept.
@@ -70,9 +91,7 @@ Task<void> Book::finish(JobPtr job, Status status, std::string outcome, mcp::Rev
   job->tool_failed = status == Status::completed && json::find(ended.outcome, "isError") == "true";
   bool stored = false;
   if (job->kept && store_) {
-    store::TaskRow row = row_of(*job, ended, job->tool_failed);
-    const Result<void> done = co_await store_->tasks().put(std::move(row));
-    stored = done.has_value();
+    stored = co_await keep_end(*job, ended);
   }
   job->state = std::move(ended);
   publish(*job);
@@ -114,7 +133,6 @@ Task<void> Book::restore() {
   if (!rows) co_return;  // the store has logged why
   for (const store::TaskRow& row : *rows)
     restore_one(row);
-  set_alarm();
 }
 
 void Book::restore_one(const store::TaskRow& row) {
@@ -143,6 +161,8 @@ void Book::restore_one(const store::TaskRow& row) {
   job->outcome_in_store = job->over() && state.status != Status::cancelled;
   jobs_.emplace(state.id, job);
   all_.push_back(job);
+  count(*job);
+  ring_by(job->expires());
   job->restored = true;
   if (job->over()) return;
   if (kind != Kind::own) return drive(job);
@@ -163,6 +183,7 @@ void Book::remove(const JobPtr& job) {
   job->pause.cancel();
   job->cancel.cancel("the task has expired");
   job->wake();
+  free_place(*job);
   if (!job->kept) return;
   if (!over) tasks_.spawn("cancel task", cancel_at_server(job));
   if (store_) store_->tasks().drop(job->state.id);
@@ -173,21 +194,22 @@ void Book::sweep() {
   const std::int64_t now = unix_now();
   std::vector<JobPtr> expired;
   for (const auto& [id, job] : jobs_) {
-    if (job->expires() <= now) expired.push_back(job);
+    if (job->expires() <= now) {
+      expired.push_back(job);
+    } else {
+      ring_by(job->expires());
+    }
   }
   for (const JobPtr& job : expired)
     remove(job);
-  set_alarm();
 }
 
-void Book::set_alarm() {
+// The first of them decides; sweep() asks again for the rest.
+void Book::ring_by(std::int64_t expires) {
   if (closing_) return;
-  std::int64_t first = -1;
-  for (const auto& [id, job] : jobs_) {
-    if (first < 0 || job->expires() < first) first = job->expires();
-  }
-  if (first < 0) return alarm_.clear();
-  alarm_.set(Clock::now() + Milliseconds(std::max<std::int64_t>(first - unix_now(), 0)));
+  const std::int64_t left = std::max<std::int64_t>(expires - unix_now(), 0);
+  const TimePoint when = Clock::now() + Milliseconds(left);
+  if (when < alarm_.deadline()) alarm_.set(when);
 }
 
 }  // namespace mcpx::tasks

@@ -39,19 +39,10 @@ struct Book::Running {
   bool done = false;
 };
 
-Task<Book::Raced> Book::call_or_task(const Slow& slow) {
+std::shared_ptr<Book::Running> Book::copy_of(const Slow& slow, const JobPtr& job) {
   const call::Caller& caller = slow.call.caller;
-  Origin origin(caller);
-  origin.own_uris = slow.own_uris;
-  const JobPtr job = make(Kind::own, slow.server, slow.owner, std::move(origin));
-  const auto running = std::make_shared<Running>();
+  auto running = std::make_shared<Running>();
   running->server = hooks_.server(slow.server);
-  Raced raced;
-  if (!running->server) {
-    const Error error("upstream.stopped", "the server was removed from the configuration", "");
-    raced.outcome = call::Outcome::of_failure(mcp::kUpstreamFailure, error, slow.server);
-    co_return raced;
-  }
   running->params = slow.call.params;
   running->progress_token = caller.progress_token;
   running->log_level = caller.log_level;
@@ -71,8 +62,28 @@ Task<Book::Raced> Book::call_or_task(const Slow& slow) {
   call.caller.asker = asker_of(job);
   call.caller.cancel = &job->cancel;
   call.caller.shard = &home_;
-  tasks_.spawn("call", run(job, running));
+  return running;
+}
 
+Task<Book::Raced> Book::call_or_task(const Slow& slow) {
+  Raced raced;
+  raced.full = !has_room(slow.owner);
+  if (raced.full) co_return raced;
+  Origin origin(slow.call.caller);
+  origin.own_uris = slow.own_uris;
+  const JobPtr job = make(Kind::own, slow.server, slow.owner, std::move(origin));
+  const std::shared_ptr<Running> running = copy_of(slow, job);
+  if (!running->server) {
+    const Error error("upstream.stopped", "the server was removed from the configuration", "");
+    raced.outcome = call::Outcome::of_failure(mcp::kUpstreamFailure, error, slow.server);
+    co_return raced;
+  }
+  tasks_.spawn("call", run(job, running));
+  co_return co_await race(slow, job, running);
+}
+
+// The call against the time that its client waits for a plain answer.
+Task<Book::Raced> Book::race(const Slow& slow, JobPtr job, std::shared_ptr<Running> running) {
   bool late = false;
   Wait& wait = *slow.wait;
   const Watch watch(*job, wait.waiter);
@@ -91,11 +102,13 @@ Task<Book::Raced> Book::call_or_task(const Slow& slow) {
     task = false;
   }
   if (wait.given_up && !task) job->cancel.cancel("the caller cancelled the request");
+  if (!running->done && !task) hear_nothing(*job);
   while (!running->done && !task) {
     co_await wait.waiter.wait();
     if (wait.given_up) job->cancel.cancel("the caller cancelled the request");
   }
   running->voice->detach();
+  Raced raced;
   if (task) {
     raced.task = job->state;
   } else {
@@ -106,7 +119,7 @@ Task<Book::Raced> Book::call_or_task(const Slow& slow) {
 
 // False: it goes on as a plain call.
 Task<bool> Book::become_task(JobPtr job) {
-  if (!has_room(job->owner)) co_return false;
+  if (closing_ || !take_place(*job)) co_return false;
   const bool kept = co_await keep(job);
   co_return kept;
 }

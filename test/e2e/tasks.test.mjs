@@ -381,9 +381,10 @@ test('clients of mcpx connect have tasks', async (t) => {
   assert.equal(text(message.result), 'Computed l in 0 s');
 });
 
-// A server of 2026-07-28 over HTTP with one tool, whose calls are tasks until `finish` is called.
+// A server of 2026-07-28 over HTTP with one tool, whose calls are tasks that end when `done` is set. It
+// answers nothing to the methods in `silent`; with `insists` it does without tasks for nobody, and asks.
 async function remote(t) {
-  const server = { seen: [], done: false, cancelled: [] };
+  const server = { seen: [], done: false, cancelled: [], silent: new Set(), insists: false };
   const shape = (taskId) => ({ taskId, status: server.done ? 'completed' : 'working',
     createdAt: '2026-07-28T10:00:00Z', lastUpdatedAt: '2026-07-28T10:00:00Z', ttlMs: null, pollIntervalMs: 50,
     ...(server.done && { result: { resultType: 'complete', content: [{ type: 'text', text: taskId }] } }) });
@@ -392,7 +393,20 @@ async function remote(t) {
     'server/discover': () => ({ ...cached, supportedVersions: ['2026-07-28'],
       capabilities: { tools: {}, extensions: { [TASKS]: {} } } }),
     'tools/list': () => ({ ...cached, tools: [{ name: 'work', inputSchema: { type: 'object' } }] }),
-    'tools/call': () => ({ resultType: 'task', ...shape('theirs/1') }),
+    'tools/call': ({ _meta, requestState, inputResponses }) => {
+      if (!server.insists) return { resultType: 'task', ...shape('theirs/1') };
+      if (!_meta[CAPABILITIES].extensions?.[TASKS]) {
+        return { error: { code: -32021, message: 'Missing required client capability',
+          data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } } };
+      }
+      if (requestState === undefined) {
+        return { resultType: 'input_required', requestState: 'theirs', inputRequests: { q: {
+          method: 'elicitation/create', params: { mode: 'form', message: 'Sure?',
+            requestedSchema: { type: 'object', properties: { confirm: { type: 'boolean' } } } } } } };
+      }
+      assert.deepEqual([requestState, inputResponses], ['theirs', { q: yes }]);
+      return { resultType: 'task', ...shape('theirs/2') };
+    },
     'tasks/get': ({ taskId }) => ({ resultType: 'complete', ...shape(taskId) }),
     'tasks/cancel': ({ taskId }) => (server.cancelled.push(taskId), { resultType: 'complete' }),
   };
@@ -401,9 +415,11 @@ async function remote(t) {
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
     const { id, method, params } = JSON.parse(body);
     server.seen.push({ method, params, headers: request.headers });
-    const answer = results[method] ? { result: results[method](params) }
-      : { error: { code: -32601, message: 'Method not found' } };
-    response.writeHead(answer.error ? 404 : 200, { 'content-type': 'application/json' });
+    if (server.silent.has(method)) return;
+    const result = results[method]?.(params);
+    const answer = !result ? { error: { code: -32601, message: 'Method not found' } }
+      : result.error ? result : { result };
+    response.writeHead(!result ? 404 : result.error ? 400 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => { listening.on('listening', resolve); });
@@ -433,6 +449,69 @@ test('kill -9: the task of a server that lives on goes on, under an id of its ow
   const again = await c.call('far__work');
   await c.result('tasks/cancel', { taskId: again.taskId });
   assert.deepEqual(server.cancelled, ['theirs/1']);
+});
+
+test('a server that does not answer for its tasks keeps nobody: neither a listen nor the end of mcpx',
+  async (t) => {
+    const server = await remote(t);
+    const daemon = await start(t, { servers: { new: everything('modern'), far: { url: server.url } } });
+    const c = client(daemon);
+    server.silent.add('tasks/get').add('tasks/cancel');
+    const ids = [];
+    for (let i = 0; i < 3; i++) ids.push((await c.call('far__work')).taskId);
+    const ended = (await c.call('new__slow_compute', { label: 'e' })).taskId;
+    await c.until(ended, over);
+    await eventually('a poll', () => server.seen.some(({ method }) => method === 'tasks/get'));
+    const stream = await openStream(daemon.url, { path: '/mcp', method: 'POST',
+      headers: modernHeaders('subscriptions/listen'),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 'l', method: 'subscriptions/listen', params: {
+        notifications: { taskIds: [...ids, ended, ended, ...ids, ended] },
+        _meta: modernMeta({ [CAPABILITIES]: TAKES }) } }) });
+    t.after(() => stream.close());
+    const acknowledged = await eventually('acknowledgement', () => stream.messages[0]);
+    assert.deepEqual(acknowledged.params.notifications.taskIds.toSorted(), [...ids, ended].toSorted());
+    await eventually('the end that was before', () => stream.messages.length > 1);
+    c.send('tasks/cancel', { taskId: ids[0] }).catch(() => {});  // hears nothing either
+    await eventually('it to be passed on', () => server.seen.some(({ method }) => method === 'tasks/cancel'));
+    await daemon.stop();
+    const told = stream.messages.filter(({ method }) => method === 'notifications/tasks');
+    assert.deepEqual(told.map(({ params }) => params.taskId), [ended]);
+  });
+
+test('a server that insists on tasks may ask before it makes one', async (t) => {
+  const server = await remote(t);
+  Object.assign(server, { insists: true, done: true });
+  const daemon = await start(t, { servers: { far: { url: server.url } } });
+  const c = client(daemon, '/mcp', { capabilities: { elicitation: { form: {} } } });
+  const asked = await c.call('far__work');
+  assert.equal(asked.resultType, 'input_required');
+  const answered = await c.result('tools/call', { name: 'far__work', arguments: {},
+    requestState: asked.requestState, inputResponses: { [Object.keys(asked.inputRequests)[0]]: yes } });
+  assert.equal(text(answered), 'theirs/2');
+
+  const s = await Session.open(daemon.url, { capabilities: { elicitation: { form: {} } } });
+  const stream = await openStream(daemon.url, { path: '/mcp', method: 'POST', headers: s.headers(),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'c', method: 'tools/call',
+      params: { name: 'far__work', arguments: {} } }) });
+  t.after(() => stream.close());
+  const question = await eventually('the question', () =>
+    stream.messages.find(({ method }) => method === 'elicitation/create'));
+  await s.post(JSON.stringify({ jsonrpc: '2.0', id: question.id, result: yes }));
+  const answer = await eventually('the answer', () => stream.messages.find(({ id }) => id === 'c'));
+  assert.equal(text(answer.result), 'theirs/2');
+});
+
+test('a call that cannot become a task any more asks its client as any other does', async (t) => {
+  const daemon = await start(t, { tasks: { after: '1m', limit: 1 }, servers: { old: everything('legacy') } });
+  const c = client(daemon);
+  const ask = () => c.call('old__test_elicitation', { message: 'Who?' });
+  assert.equal((await ask()).resultType, 'task');
+  const asked = await ask();
+  assert.equal(asked.resultType, 'input_required');
+  const done = await c.result('tools/call', { name: 'old__test_elicitation', arguments: { message: 'Who?' },
+    requestState: asked.requestState, inputResponses: { [Object.keys(asked.inputRequests)[0]]:
+      { action: 'accept', content: { username: 'ada', email: 'a@b.c' } } } });
+  assert.match(text(done), /ada/);
 });
 
 test('tasks expire, and there are only so many of one caller [req:tasks-resource-limits]', async (t) => {
