@@ -1,7 +1,10 @@
 // The book over a scripted server: who is asked, how many there may be, and how it stops.
 #include "tasks/book.hpp"
 
+#include <sqlite3.h>
+
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +29,9 @@ using test::script;
 const char* const kWorking = R"({"resultType":"complete","taskId":"u","status":"working",)"
                              R"("createdAt":"x","lastUpdatedAt":"y","ttlMs":60000})";
 
+const char* const kCompleted =
+    R"({"resultType":"complete","taskId":"u","status":"completed","createdAt":"x",)"
+    R"("lastUpdatedAt":"y","ttlMs":60000,"result":{"content":[]}})";
 const char* const kForm = R"({"method":"elicitation/create","params":{"message":"?",)"
                           R"("requestedSchema":{"type":"object","properties":{}}}})";
 const char* const kSampling =
@@ -132,11 +138,7 @@ class Client final : public call::Asker {
 
 Task<call::Outcome> until_answered(mcp::Method method, std::string params, std::string& update) {
   if (method == mcp::Method::tasks_update) update = params;
-  std::string task = asking(1, kForm);
-  if (!update.empty()) {
-    task = R"({"resultType":"complete","taskId":"u","status":"completed","createdAt":"x",)"
-           R"("lastUpdatedAt":"y","ttlMs":60000,"result":{"content":[]}})";
-  }
+  std::string task = update.empty() ? asking(1, kForm) : kCompleted;
   co_return co_await answered(method, std::move(task));
 }
 
@@ -197,6 +199,58 @@ Task<void> at_once(Store& store) {
   co_await shelf.book->join();
 }
 
+// A write of another program that lasts until it is destroyed.
+class Held {
+ public:
+  explicit Held(const std::string& path) {
+    REQUIRE(::sqlite3_open(path.c_str(), &handle_) == SQLITE_OK);
+    REQUIRE(::sqlite3_exec(handle_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  }
+  ~Held() { ::sqlite3_close(handle_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  sqlite3* handle_ = nullptr;
+};
+
+Task<void> written_late(Store& store, std::string file) {
+  Shelf shelf(Shard::current(), &store);
+  script("far").call = [](const call::Call& call) { return answered(call.method, kWorking); };
+  Made task = made();
+  std::optional<Held> held(file);
+  const Told told = co_await shelf.book->adopt(std::move(task));
+  CHECK(code_of(told.error) == "task.not_kept");
+  CHECK(shelf.book->size() == 0);
+  held.reset();
+  co_await shelf.book->join();
+}
+
+Task<void> nothing_left(Store& store) {
+  const auto rows = co_await store.tasks().load(0);
+  REQUIRE(rows.has_value());
+  CHECK(rows->empty());
+}
+
+Task<void> end_refused(Store& store, std::string file) {
+  Shelf shelf(Shard::current(), &store);
+  script("far").call = [](const call::Call& call) { return answered(call.method, kCompleted); };
+  Made task = made();
+  const Owner owner = task.owner;
+  const Told created = co_await shelf.book->adopt(std::move(task));
+  REQUIRE(created.state);
+  store::test::run_sql(file,
+                       "CREATE TRIGGER no BEFORE INSERT ON tasks WHEN NEW.status = 'completed' "
+                       "BEGIN SELECT RAISE(ABORT, 'no'); END");
+  Told told;
+  const std::shared_ptr<Wait> wait = somebody(nullptr, 0);
+  co_await wait_for_result(*shelf.book, created.state->id, owner, wait, told);
+  REQUIRE(told.state);
+  CHECK(told.state->status == Status::completed);
+  CHECK(told.state->outcome == R"({"content":[]})");
+  co_await shelf.book->join();
+}
+
 Task<void> stops(Shard& shard) {
   Shelf shelf(shard);
   int asked = 0;
@@ -246,6 +300,21 @@ TEST_CASE("book: tasks that are being written count against the limit",
           "[req:tasks-resource-limits]") {
   const Directory directory;
   with_store(options(directory.path()), at_once);
+}
+
+TEST_CASE(
+    "book: a task that was refused is not there after a restart, however late it is written") {
+  const Directory directory;
+  store::Options hurried = options(directory.path());
+  hurried.write_timeout = Milliseconds(50);
+  with_store(hurried, [&](Store& store) { return written_late(store, directory.file()); });
+  with_store(options(directory.path()), nothing_left);
+}
+
+TEST_CASE("book: an end that the store does not take is told all the same") {
+  const Directory directory;
+  with_store(options(directory.path()),
+             [&](Store& store) { return end_refused(store, directory.file()); });
 }
 
 TEST_CASE("book: it stops while a server says nothing, and cancels nothing there") {
