@@ -45,6 +45,8 @@ struct Request {
   std::shared_ptr<call::Asker> asker;            // null: it cannot be asked while it runs
   mcp::Askable askable = 0;                      // what the caller declared that it can be asked
   runtime::CancelSource* cancel = nullptr;
+  // Fires when its connection is lost, which cancels nothing of a legacy client; null: unknown.
+  runtime::CancelSource* gone = nullptr;
 };
 
 Task<Answer> dispatch(Request& request);

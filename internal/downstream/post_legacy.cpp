@@ -79,6 +79,7 @@ Task<void> serve_in_session(Post& post, const rpc::Message& message, SessionPtr 
   Request request(post.core, message, post.endpoint, session->revision, method);
   describe_session(request, *session);
   request.cancel = &cancel;
+  request.gone = &post.exchange.gone();
   co_await serve_request(post, request);
 }
 

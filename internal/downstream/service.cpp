@@ -178,7 +178,9 @@ Service::Service(registry::Registry& registry, std::vector<runtime::Shard*> shar
     core->local(shard).replays.end_session(session);
     core->local(shard).sse.end_session(session);
     end_subscriptions(*core, session);
-    if (&shard == core->shards.front()) end_at_servers(*core, session);
+    if (&shard != core->shards.front()) return;
+    if (core->tasks) core->tasks->end_session(session.id);
+    end_at_servers(*core, session);
   });
 }
 

@@ -184,6 +184,15 @@ Task<std::optional<Answer>> TaskCall::settle(call::Call& call, call::Outcome& ou
   std::optional<tasks::Report> report;
   if (outcome.is_task || (augmented_ && era == mcp::Era::legacy)) {
     report = tasks::read_created(outcome.result, era);
+    const bool malformed = outcome.is_task || json::find(outcome.result, "task").has_value();
+    if (!report && malformed) {
+      const Error error(
+          "upstream.bad_frame",
+          fmt::format("server {} made a task without an id or a status", target_.server_name),
+          "report this to the server's author");
+      outcome = call::Outcome::of_failure(mcp::kUpstreamFailure, error, target_.server_name);
+      co_return std::nullopt;
+    }
   }
   if (report) {
     tasks::Made task = made(call, era, std::move(*report));

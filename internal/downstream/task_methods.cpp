@@ -9,9 +9,13 @@
 #include "mcp/spelling.hpp"
 #include "registry/uri_map.hpp"
 #include "runtime/hop.hpp"
+#include "runtime/timer.hpp"
 
 namespace mcpx::downstream {
 namespace {
+
+// How long a client without a connection may take to come back to the stream of its tasks/result.
+constexpr Milliseconds kStaysAway{300'000};
 
 // --- Spelling
 
@@ -153,6 +157,16 @@ Task<Answer> task_result(Request& request, std::string id) {
   const tasks::Owner owner = owner_of(request);
   const std::shared_ptr<tasks::Wait> wait = wait_of(request, request.askable);
   const auto patience = until_cancelled(request, wait);
+  // It waits for as long as the task takes, and can be made again: it does not keep its place for a
+  // client that stays away.
+  runtime::Watchdog away(runtime::Shard::current(), [book = request.core.tasks, wait] {
+    book->home().post([book, wait] { book->give_up(*wait); });
+  });
+  runtime::CancelSource::Subscription gone;
+  if (request.gone) {
+    gone = request.gone->subscribe(
+        [&away](const std::string&) { away.set(Clock::now() + kStaysAway); });
+  }
   const At at = [&id, &owner, &wait](tasks::Book& book) { return book.result(id, owner, wait); };
   const tasks::Told told = co_await at_book(request.core, at);
   if (request.cancel && request.cancel->cancelled()) co_return Answer::silence();
@@ -167,7 +181,10 @@ Task<Page> list_there(tasks::Book& book, const tasks::Owner& owner, const std::s
 
 Task<Answer> list_tasks(Request& request) {
   const tasks::Owner owner = owner_of(request);
-  const std::string cursor = json::decode_string(request.message.cursor).value_or("");
+  const auto sent = json::find(request.message.params, "cursor");
+  const bool text = !sent || *sent == "null" || json::is_string(*sent);
+  // One that is no text is nobody's.
+  const std::string cursor = text ? json::decode_string(sent.value_or("")).value_or("") : "?";
   const std::shared_ptr<tasks::Book> book = request.core.tasks;
   const std::function<Task<Page>()> there = [&book, &owner, &cursor] {
     return list_there(*book, owner, cursor);

@@ -272,6 +272,12 @@ Task<Told> Book::cancel(std::string id, Owner owner) {
   }
   co_await finish(job, Status::cancelled, std::string(), mcp::kLatestModern,
                   "the task was cancelled by request");
+  // Or it has ended otherwise just now, and that is on its way to the store.
+  runtime::Waiter change;
+  const Watch watch(*job, change);
+  while (!job->over()) {
+    co_await change.wait();
+  }
   co_return Told(job->state);
 }
 

@@ -112,6 +112,8 @@ class Book {
   };
   std::optional<Page> list(const Owner& owner, const std::string& cursor) const;
   void give_up(Wait& wait);
+  // The session of a legacy client is over, and with it the tasks that only it could ask for.
+  void end_session(std::string_view session_id);
 
   std::size_t size() const { return jobs_.size(); }
   void shut_down();  // no caller waits for a task any more

@@ -39,6 +39,21 @@ std::string id_params(const Job& job) {
   return params.string("taskId", job.upstream_id).take();
 }
 
+// Only of what its client has declared may a server ask (SEP-2663, "Input Requests").
+bool may_ask(const State& state, const Question& question) {
+  const auto kind = mcp::question_kind(question.method, question.params);
+  if (!kind) return false;
+  const mcp::Askable needed = mcp::needed_for(*kind, question.params);
+  return (state.askable & needed) == needed;
+}
+
+Error asks_too_much(const State& state) {
+  return Error(
+      "upstream.bad_frame",
+      fmt::format("server {} asks for what the client of its task has not declared", state.server),
+      "report this to the server's author");
+}
+
 Error lost(const State& state) {
   return Error("task.lost", fmt::format("server {} does not know this task any more", state.server),
                "it was restarted, or has dropped it; call the tool again");
@@ -90,6 +105,11 @@ Task<void> Book::rest(JobPtr job, std::size_t polls) {
   time = std::min(time, kLongestRest);
   if (job->state.poll > 0) time = std::clamp(job->state.poll, kShortest, kLongest);
   if (polls == 0) time = std::min(time, kFirstRest);
+  // A server that nobody asks for longer than that is stopped, and its task lost.
+  const std::shared_ptr<upstream::Server> server = hooks_.server(job->state.server);
+  if (server && server->config().idle_stop) {
+    time = std::clamp<std::int64_t>(server->config().idle_stop->count() / 2, kShortest, time);
+  }
   const TimePoint until = Clock::now() + Milliseconds(time);
   co_await job->pause.sleep_until(until);
 }
@@ -122,7 +142,7 @@ Task<void> Book::take_report(JobPtr job, const call::Outcome& outcome) {
     co_return;
   }
   std::optional<Report> report = read_report(outcome.result, mcp::era_of(outcome.from));
-  if (!report) {
+  if (!report || report->id != job->upstream_id) {
     log::debug("server {} answered tasks/get with no task", job->state.server);
     co_return;
   }
@@ -145,6 +165,15 @@ Task<void> Book::take_report(JobPtr job, const call::Outcome& outcome) {
                               std::move(report->message));
   }
   if (!modern) co_return;  // the rest says tasks/result
+  // What nobody is to know of is answered where it is asked.
+  const bool allowed =
+      !job->kept || std::all_of(report->questions.begin(), report->questions.end(),
+                                [&state](const Question& one) { return may_ask(state, one); });
+  if (!allowed) {
+    tasks_.spawn("cancel task", cancel_at_server(job));
+    const Error error = asks_too_much(state);
+    co_return co_await fail(job, error);
+  }
   const bool same = state.status == report->status && state.message == report->message &&
                     state.questions == report->questions;
   state.status = report->status;
@@ -182,6 +211,12 @@ Task<void> Book::settle_legacy(JobPtr job, call::Outcome outcome) {
     if (job->over() || job->ending) co_return;
     co_return co_await finish(job, Status::failed, std::string(outcome.error), outcome.from,
                               json::find_string(outcome.error, "message").value_or(""));
+  }
+  if (!json::is_object(outcome.result)) {
+    const Error error("upstream.bad_frame",
+                      fmt::format("server {} gave a result that is no object", job->state.server),
+                      "report this to the server's author");
+    co_return co_await fail(job, error);
   }
   std::string result = with_related_task(outcome.result, "");
   co_await finish(job, Status::completed, std::move(result), outcome.from, std::string());

@@ -97,7 +97,7 @@ Task<void> Book::finish(JobPtr job, Status status, std::string outcome, mcp::Rev
   publish(*job);
   if (stored && job->state.outcome.size() > kOutcomeHere) {
     job->outcome_in_store = true;
-    job->state.outcome.clear();
+    job->state.outcome = std::string();  // its memory with it
   }
   job->cancel.cancel("the task is over");
   job->pause.cancel();
@@ -188,6 +188,17 @@ void Book::remove(const JobPtr& job) {
   if (!over) tasks_.spawn("cancel task", cancel_at_server(job));
   if (store_) store_->tasks().drop(job->state.id);
   jobs_.erase(job->state.id);
+}
+
+// Nobody else can ask for them. Before the servers hear of the end of the session, whose instances
+// have the tasks.
+void Book::end_session(std::string_view session_id) {
+  std::vector<JobPtr> theirs;
+  for (const auto& [id, job] : jobs_) {
+    if (job->owner.principal.empty() && job->owner.session_id == session_id) theirs.push_back(job);
+  }
+  for (const JobPtr& job : theirs)
+    remove(job);
 }
 
 void Book::sweep() {

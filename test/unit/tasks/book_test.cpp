@@ -119,6 +119,55 @@ Task<void> two_questions(Shard& shard) {
   co_await shelf.book->join();
 }
 
+// What it may be shown is what it has declared.
+Task<void> asks_too_much(Shard& shard) {
+  Shelf shelf(shard);
+  int cancelled = 0;
+  script("far").call = [&cancelled](const call::Call& call) {
+    if (call.method == mcp::Method::tasks_cancel) ++cancelled;
+    return answered(call.method, asking(1, kSampling));
+  };
+  Made task = made();
+  task.origin.askable = mcp::kAskForm;
+  const Owner owner = task.owner;
+  const Told created = co_await shelf.book->adopt(std::move(task));
+  REQUIRE(created.state);
+  const Told told = co_await shelf.book->get(created.state->id, owner);
+  REQUIRE(told.state);
+  CHECK(told.state->status == Status::failed);
+  CHECK(told.state->questions.empty());
+  CHECK(code_of(told.state->outcome) == "upstream.bad_frame");
+  co_await shelf.book->join();
+  CHECK(cancelled == 1);
+}
+
+Task<void> session_ends(Shard& shard) {
+  Shelf shelf(shard);
+  int cancelled = 0;
+  script("far").call = [&cancelled](const call::Call& call) {
+    if (call.method == mcp::Method::tasks_cancel) ++cancelled;
+    return answered(call.method, kWorking);
+  };
+  Made one = made("");
+  one.owner.session = "digest";
+  one.owner.session_id = "s";
+  Made other = made("ann");
+  other.owner.session = "digest";
+  other.owner.session_id = "s";
+  const Owner alone = one.owner, ann = other.owner;
+  const Told first = co_await shelf.book->adopt(std::move(one));
+  const Told second = co_await shelf.book->adopt(std::move(other));
+  REQUIRE((first.state && second.state));
+  shelf.book->end_session("another");
+  CHECK(shelf.book->size() == 2);
+  shelf.book->end_session("s");
+  CHECK(shelf.book->size() == 1);
+  CHECK_FALSE(shelf.book->knows(first.state->id, alone));
+  CHECK(shelf.book->knows(second.state->id, ann));  // from another of her sessions
+  CHECK(cancelled == 1);
+  co_await shelf.book->join();
+}
+
 // A client that says so at once, or answers.
 class Client final : public call::Asker {
  public:
@@ -154,6 +203,7 @@ Task<void> one_is_gone(Shard& shard) {
     return until_answered(call.method, std::string(call.params), update);
   };
   Made task = made();
+  task.origin.askable = mcp::kAskForm;
   const Owner owner = task.owner;
   const Told created = co_await shelf.book->adopt(std::move(task));
   REQUIRE(created.state);
@@ -290,6 +340,14 @@ Task<void> stops(Shard& shard) {
 
 TEST_CASE("book: questions that nobody can be asked end the task together") {
   on_shard(two_questions);
+}
+
+TEST_CASE("book: a server that asks for what the client has not declared has failed") {
+  on_shard(asks_too_much);
+}
+
+TEST_CASE("book: with a session end the tasks that only it could ask for") {
+  on_shard(session_ends);
 }
 
 TEST_CASE("book: a question that one waiting client does not hear is asked of the other") {
