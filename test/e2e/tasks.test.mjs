@@ -514,6 +514,46 @@ test('a call that cannot become a task any more asks its client as any other doe
   assert.match(text(done), /ada/);
 });
 
+test('with its session end the tasks of a legacy client, and no instance is started for them', async (t) => {
+  const daemon = await Daemon.start(t, { servers: { new: everything('modern', { scope: 'session' }) } });
+  const instances = () => daemon.children().filter((p) => p.command.includes('--era modern')
+    && !p.command.includes('mcpx-supervise')).length;
+  for (let i = 0; i < 3; i++) {
+    const session = await Session.open(daemon.url, { endpoint: '/mcp/new' });
+    const { message } = await session.call('tools/call',
+      { name: 'slow_compute', arguments: { seconds: 60 }, task: { ttl: 60_000 } });
+    assert.equal(message.result?.task.status, 'working', JSON.stringify(message));
+    assert.equal((await session.close()).status, 200);
+  }
+  await eventually('the first instance is the only one', () => instances() === 1);
+});
+
+test('a task whose server asks for what its client has not declared has failed', async (t) => {
+  const daemon = await start(t);
+  const c = client(daemon, '/mcp/new', { capabilities: { extensions: { [TASKS]: {} } } });
+  const { taskId } = await c.call('confirm_delete', { filename: 'x' });
+  const task = await c.until(taskId, over);
+  assert.equal(task.status, 'failed');
+  assert.equal(task.inputRequests, undefined);
+  assert.equal(task.error.data.code, 'upstream.bad_frame');
+});
+
+test('of two that cancel a task at once neither hears that it works on', async (t) => {
+  const daemon = await start(t);
+  const session = await Session.open(daemon.url, { endpoint: '/mcp/old' });
+  for (let i = 0; i < 10; i++) {
+    const { message } = await session.call('tools/call',
+      { name: 'slow_compute', arguments: { seconds: 60 }, task: { ttl: 60_000 } });
+    const { taskId } = message.result.task;
+    const answers = await Promise.all([0, 1].map(() => session.call('tasks/cancel', { taskId })));
+    for (const answer of answers) {
+      const said = answer.message.result?.status ?? answer.message.error?.code;
+      assert.ok(['cancelled', -32602].includes(said), answer.text);
+    }
+    assert.equal((await session.call('tasks/get', { taskId })).message.result.status, 'cancelled');
+  }
+});
+
 test('tasks expire, and there are only so many of one caller [req:tasks-resource-limits]', async (t) => {
   const daemon = await start(t, { tasks: { ttl: '1s', ttl_max: '1s', limit: 2 } });
   const c = client(daemon);
