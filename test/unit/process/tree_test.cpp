@@ -57,9 +57,14 @@ Task<void> tree_stop_body(Shard& shard, std::size_t index, bool courteous) {
   const std::size_t at_least = c.at_least;
   auto child = co_await grow(shard, std::move(c));
   const TimePoint patience = Clock::now() + std::chrono::seconds(30);
-  while (marked(mark).size() < at_least && Clock::now() < patience)
-    std::this_thread::yield();  // a shell's background process may not have begun
-  CHECK(marked(mark).size() >= at_least);
+  // A shell's background process may not have begun, and one that is about to become another
+  // program has no environment for a moment.
+  std::size_t seen = marked(mark).size();
+  while (seen < at_least && Clock::now() < patience) {
+    std::this_thread::yield();
+    seen = marked(mark).size();
+  }
+  CHECK(seen >= at_least);
   if (courteous) {
     co_await child->stop(kGrace);
   } else {
